@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a kernel says when something is wrong with it."""
+
+import re
+
+SPLAT = re.compile(r"""
+    \bBUG: | \bWARNING: | \bOops\b | kernel\ BUG\ at
+  | KASAN | KCSAN | KMSAN | UBSAN | KFENCE: | ODEBUG
+  | general\ protection\ fault | double\ fault | Kernel\ panic
+  | rcu.*(detected\ stalls|self-detected|Stall\ ended) | rcu:\ INFO
+  | INFO:\ task\ .*blocked\ for | INFO:\ (possible|trying|suspicious)
+  | soft\ lockup | hard\ LOCKUP | workqueue\ lockup | BUG\ workqueue
+  | possible\ (circular|recursive|irq) | suspicious\ RCU | DEBUG_LOCKS_WARN_ON
+  | sleeping\ function\ called | scheduling\ while\ atomic
+  | kmemleak:\ \d+\ new | unreferenced\ object
+  | refcount_t: | (list|slab|page).*corruption | Bad\ page\ (state|map)
+  | Slab\ cache\ still\ has\ objects | Objects\ remaining\ in
+  | unregister_netdevice:\ waiting | leaked\ reference
+  | still\ has\ locks\ held | nobody\ cared | Unable\ to\ handle\ kernel
+  | Call\ Trace: | ---\[\ end\ trace | end\ Kernel\ panic
+""", re.X)
+
+# What stock kernels say about the processor that they run on.
+HARMLESS = re.compile(r"""
+    RETBleed: | Spectre | MDS: | TAA: | MMIO\ Stale | ITS: | VMSCAPE
+  | KASLR\ disabled | KernelAddressSanitizer\ initialized
+  | Mitigation | kcsan:\ (enabled|strict|selftest) | kfence:\ initialized
+""", re.X)
+
+EXIT = re.compile(r"bgdma-vm: exit (\d+)\s*$", re.M)
+READY = "bgdma-vm: ready"
+CUT = "------------[ cut here ]------------"
+
+
+def read(path):
+    """A console log as text, whatever bytes it holds."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return ""
+
+
+def exit_code(log):
+    """The command's exit code, or None when the guest did not tell."""
+    match = EXIT.search(log)
+    return int(match.group(1)) if match else None
+
+
+def splats(log):
+    """The lines of the first splat and the first line of each other."""
+    lines = log.splitlines()
+    bad = [number for number, line in enumerate(lines)
+           if SPLAT.search(line) and not HARMLESS.search(line)]
+    if not bad:
+        return []
+    start = bad[0]
+    if start and CUT in lines[start - 1]:
+        start -= 1
+    report = lines[start:start + 60]
+    report += [lines[number] for number in bad if number >= start + 60][:40]
+    return report

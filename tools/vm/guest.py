@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One run of QEMU: start, pin, relay, time out, end."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+# Why these: Documentation/testing.rst. With ERMS visible the kernel copies
+# with `rep movsb`, which TCG runs one byte at a time.
+TCG = ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off,erms=off,fsrm=off"]
+KVM = ["-accel", "kvm", "-cpu", "host"]
+TCG_CMDLINE = "tsc=reliable clocksource=tsc no_timer_check"
+CMDLINE = ("console=ttyS0,115200 loglevel=5 printk.devkmsg=on panic=-1 "
+           "oops=panic unknown_nmi_panic panic_print=0x41 rootfstype=ramfs "
+           "rdinit=/init")
+
+
+class Monitor:
+    """QEMU's machine protocol over one end of a socket pair."""
+
+    def __init__(self, sock):
+        self.file = sock.makefile("rw", encoding="utf-8")
+        self.lock = threading.Lock()
+        self.file.readline()                    # the greeting
+        self.call("qmp_capabilities")
+
+    def call(self, command):
+        """Carry out one command; events that come first are dropped."""
+        with self.lock:
+            self.file.write(json.dumps({"execute": command}) + "\n")
+            self.file.flush()
+            while line := self.file.readline():
+                answer = json.loads(line)
+                if "return" in answer or "error" in answer:
+                    return answer.get("return")
+        return None
+
+
+def pin(monitor):
+    """Each virtual processor on a host processor of its own, if it can be.
+
+    Two that spin for each other on one host processor would turn every
+    hand-over into a scheduler tick.
+    """
+    host = sorted(os.sched_getaffinity(0))
+    threads = monitor.call("query-cpus-fast") or []
+    if len(threads) > len(host):
+        return
+    for cpu, thread in zip(host, threads):
+        try:
+            os.sched_setaffinity(thread["thread-id"], {cpu})
+        except OSError:
+            return
+
+
+class Guest:
+    """A virtual machine described by options, run once."""
+
+    def __init__(self, options):
+        self.options = options
+        self.process = None
+        self.timed_out = False
+
+    def command(self, monitor_fd):
+        """The command line of QEMU."""
+        opt = self.options
+        cmdline = f"{CMDLINE} {TCG_CMDLINE if opt.accel == 'tcg' else ''}"
+        command = ["qemu-system-x86_64", "-M", "q35,hpet=off", "-nodefaults",
+                   "-no-user-config", "-display", "none", "-no-reboot",
+                   "-smp", str(opt.cpus), "-m", f"{opt.mem}M",
+                   "-kernel", str(opt.kernel), "-initrd", str(opt.initrd),
+                   "-append", f"{cmdline} {opt.append}".strip(),
+                   "-serial", f"file:{opt.log}",
+                   "-serial", "mon:stdio" if opt.shell else "stdio",
+                   "-chardev", f"socket,id=qmp,fd={monitor_fd}",
+                   "-mon", "chardev=qmp,mode=control"]
+        command += KVM if opt.accel == "kvm" else TCG
+        for number, (path, _, _) in enumerate(opt.disks):
+            name = str(path).replace(",", ",,")
+            command += ["-drive", f"file={name},format=raw,if=none,"
+                        f"readonly=on,id=disk{number}",
+                        "-device", f"virtio-blk-pci,drive=disk{number}"]
+        for plugin in opt.plugin:
+            command += ["-plugin", plugin]
+        if opt.plugin:
+            command += ["-d", "plugin", "-D", f"{opt.log}.plugin"]
+        return command + opt.qemu_arg
+
+    def run(self, output):
+        """Run to the end; output(bytes) gets what the command prints."""
+        ours, theirs = socket.socketpair()
+        shell = self.options.shell
+        with theirs:
+            self.process = subprocess.Popen(
+                self.command(theirs.fileno()), pass_fds=[theirs.fileno()],
+                stdin=None if shell else subprocess.DEVNULL,
+                stdout=None if shell else subprocess.PIPE)
+        watcher = threading.Thread(target=self.watch, args=(ours,),
+                                   daemon=True)
+        watcher.start()
+        try:
+            if not shell:
+                while data := self.process.stdout.read1(1 << 16):
+                    output(data)
+            self.process.wait()
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait()
+
+    def watch(self, sock):
+        """Pin the processors, then wait for the end of time."""
+        deadline = time.monotonic() + self.options.timeout
+        try:
+            monitor = Monitor(sock)
+            if self.options.pin:
+                pin(monitor)
+        except (OSError, ValueError):
+            return          # QEMU has ended already and says why itself
+        if not self.options.timeout:
+            return
+        while self.process.poll() is None:
+            if time.monotonic() > deadline:
+                self.timed_out = True
+                self.stop(monitor)
+                return
+            time.sleep(0.05)
+
+    def stop(self, monitor):
+        """End a guest that hangs; the NMI makes it say where it is."""
+        try:
+            monitor.call("inject-nmi")
+            self.process.wait(timeout=5)
+        except (OSError, ValueError, subprocess.TimeoutExpired):
+            self.process.send_signal(signal.SIGKILL)
+
+
+def to_stdout(data):
+    """Relay the command's output at once."""
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()

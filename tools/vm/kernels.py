@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Debian kernels, their headers and a few files of the kernel source, kept
+in a cache of the user's own: nothing is installed, no boot loader touched.
+
+The cache (${XDG_CACHE_HOME:-~/.cache}/bgdma) holds
+
+    kernels/6.1-cloud -> 6.1.0-56-cloud-amd64       what a name stands for
+    kernels/6.1.0-56-cloud-amd64/                   the packages, unpacked
+        boot/ lib/modules/ usr/src/ usr/lib/
+    source/6.12/                                    single files of the source
+    images/<key>/vmlinux                            uncompressed kernels
+
+What is there is never fetched again, so that everything works offline.
+"""
+
+import contextlib
+import fcntl
+import gzip
+import hashlib
+import lzma
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+SERIES = ("6.1", "6.12")
+FLAVOURS = {"cloud": "cloud-amd64", "generic": "amd64", "rt": "rt-amd64"}
+
+# What the build and the tests need from the kernel source, and only that.
+SOURCE_FILES = (
+    "scripts/checkpatch.pl",
+    "scripts/spelling.txt",
+    "scripts/const_structs.checkpatch",
+    "scripts/kernel-doc",
+    "tools/testing/selftests/kselftest_harness.h",
+    "tools/testing/selftests/kselftest.h",
+)
+
+
+class KernelError(Exception):
+    """Something that the user has to know, in words."""
+
+
+def cache_dir():
+    """The user's cache folder of this project, made when missing."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    path = Path(base) / "bgdma"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@contextlib.contextmanager
+def cache_lock():
+    """Two builds may want the same kernel at once: one of them fetches."""
+    with open(cache_dir() / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def say(text):
+    """Progress, for the person who waits."""
+    print(f"kernel: {text}", file=sys.stderr, flush=True)
+
+
+# --- packages --------------------------------------------------------------
+
+def apt_update():
+    """Fetch the package lists; a fresh machine has none, or old ones."""
+    sudo = [] if os.geteuid() == 0 else ["sudo"]
+    say("apt-get update")
+    subprocess.run(sudo + ["apt-get", "-qq", "update"], check=True)
+
+
+def apt_depends(package):
+    """The names of the packages that a package depends on."""
+    show = subprocess.run(
+        ["apt-cache", "show", "--no-all-versions", package],
+        capture_output=True, text=True, check=False).stdout
+    match = re.search(r"^Depends: (.*)$", show, re.M)
+    if not match:
+        raise LookupError(package)
+    return [alternative.split()[0]
+            for alternative in match.group(1).split(", ")]
+
+
+def resolve(series, flavour):
+    """The real packages behind the names: the release and a list."""
+    infix = "" if series == "6.1" else series + "-"
+    suffix = infix + FLAVOURS[flavour]
+    image = next(name for name in apt_depends("linux-image-" + suffix)
+                 if name.startswith("linux-image-"))
+    release = image.removeprefix("linux-image-")
+    headers = "linux-headers-" + release
+    build = [name for name in apt_depends(headers)
+             if re.match(r"linux-(headers|kbuild)-", name)]
+    return release, [image, headers] + build
+
+
+def apt_download(packages, folder):
+    """Download packages into a folder; the lists may be stale, once."""
+    command = ["apt-get", "-qq", "-o", "APT::Sandbox::User=root",
+               "download"] + packages
+    if subprocess.run(command, cwd=folder, check=False).returncode == 0:
+        return
+    apt_update()
+    subprocess.run(command, cwd=folder, check=True)
+
+
+def resolve_or_update(series, flavour):
+    """resolve(), with one apt-get update where the names are unknown."""
+    try:
+        return resolve(series, flavour)
+    except LookupError:
+        apt_update()
+    try:
+        return resolve(series, flavour)
+    except LookupError as missing:
+        raise KernelError(f"no package {missing}: is this Debian 12 with "
+                          "its security archive?") from missing
+
+
+def unpack(packages, root):
+    """Download packages and unpack them below root."""
+    with tempfile.TemporaryDirectory(dir=root.parent) as folder:
+        apt_download(packages, folder)
+        for deb in sorted(Path(folder).glob("*.deb")):
+            subprocess.run(["dpkg-deb", "-x", deb, root], check=True)
+
+
+def relocate(headers, root):
+    """Point the absolute paths of a headers package into the cache."""
+    makefile = headers / "Makefile"
+    text = makefile.read_text(encoding="utf-8")
+    makefile.write_text(text.replace(" /usr/src/", f" {root}/usr/src/"),
+                        encoding="utf-8")
+
+
+def fetch(series, flavour):
+    """The folder of a kernel, fetched when it is not there yet."""
+    kernels = cache_dir() / "kernels"
+    link = kernels / f"{series}-{flavour}"
+    if link.exists():
+        return link.resolve()
+    with cache_lock():
+        if link.exists():
+            return link.resolve()
+        kernels.mkdir(exist_ok=True)
+        release, packages = resolve_or_update(series, flavour)
+        root = kernels / release
+        if not root.exists():
+            say(f"fetching {release}")
+            fetch_packages(release, packages, root)
+        link.unlink(missing_ok=True)
+        link.symlink_to(release)
+    return root
+
+
+def fetch_packages(release, packages, root):
+    """Fill root, which appears only when it is complete."""
+    partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=root.parent))
+    try:
+        partial.chmod(0o755)
+        unpack(packages, partial)
+        path = os.environ["PATH"] + ":/usr/sbin:/sbin"
+        subprocess.run(["depmod", "-b", partial, release], check=True,
+                       env={**os.environ, "PATH": path})
+        relocate(partial / "usr/src" / f"linux-headers-{release}", root)
+        partial.rename(root)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def headers_of(root):
+    """The folder to build modules against."""
+    return root / "usr/src" / f"linux-headers-{root.name}"
+
+
+# --- single files of the kernel source -------------------------------------
+
+def fetch_source(series="6.12"):
+    """The folder with SOURCE_FILES of a series, fetched when missing."""
+    folder = cache_dir() / "source" / series
+    if all((folder / name).exists() for name in SOURCE_FILES):
+        return folder
+    with cache_lock():
+        if not all((folder / name).exists() for name in SOURCE_FILES):
+            folder.mkdir(parents=True, exist_ok=True)
+            fetch_tarball(series, folder)
+    return folder
+
+
+def fetch_tarball(series, folder):
+    """Take SOURCE_FILES from the installed tarball, or from its package."""
+    name = f"usr/src/linux-source-{series}.tar.xz"
+    installed = Path("/") / name
+    if installed.exists():
+        extract_files(installed, folder)
+        return
+    say(f"fetching linux-source-{series} (150 MB, once)")
+    root = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
+    try:
+        if not apt_known(f"linux-source-{series}"):
+            apt_update()
+        unpack([f"linux-source-{series}"], root)
+        extract_files(root / name, folder)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def apt_known(package):
+    """Whether the package lists name a package."""
+    return subprocess.run(["apt-cache", "show", package], check=False,
+                          capture_output=True).returncode == 0
+
+
+def extract_files(tarball, folder):
+    """Write SOURCE_FILES below folder, stopping after the last of them."""
+    wanted = set(SOURCE_FILES)
+    with tarfile.open(tarball, "r|xz") as tar:
+        for member in tar:
+            name = member.name.split("/", 1)[-1]
+            if name not in wanted:
+                continue
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(tar.extractfile(member).read())
+            target.chmod(member.mode & 0o777)
+            wanted.remove(name)
+            if not wanted:
+                return
+    raise KernelError(f"{tarball} lacks {', '.join(sorted(wanted))}")
+
+
+# --- kernel images ---------------------------------------------------------
+
+def decompress(data):
+    """What is inside a compressed kernel."""
+    if data[:2] == b"\x1f\x8b":
+        return gzip.decompress(data)
+    if data[:6] == b"\xfd7zXZ\0":
+        return lzma.LZMADecompressor().decompress(data)
+    programs = {b"\x28\xb5\x2f\xfd": "zstd", b"\x02\x21\x4c\x18": "lz4"}
+    if data[:4] not in programs:
+        raise KernelError("unknown compression of the kernel image")
+    # The four bytes after the payload (its size) are no frame: both
+    # programs complain about them after having written everything.
+    run = subprocess.run([programs[data[:4]], "-dcq"], input=data,
+                         capture_output=True, check=False)
+    return run.stdout
+
+
+def payload(image):
+    """The compressed kernel inside a bzImage (Documentation/arch/x86/boot)."""
+    if image[0x202:0x206] != b"HdrS":
+        raise KernelError("not a bzImage")
+    setup_sectors = image[0x1f1] or 4
+    offset, length = struct.unpack_from("<II", image, 0x248)
+    start = (setup_sectors + 1) * 512 + offset
+    return image[start:start + length]
+
+
+def has_pvh(elf):
+    """Whether an uncompressed kernel can be entered directly: note 18."""
+    if elf[:5] != b"\x7fELF\x02":
+        return False
+    offset, = struct.unpack_from("<Q", elf, 0x20)
+    size, count = struct.unpack_from("<HH", elf, 0x36)
+    for header in range(offset, offset + size * count, size):
+        kind, = struct.unpack_from("<I", elf, header)
+        start, = struct.unpack_from("<Q", elf, header + 8)
+        length, = struct.unpack_from("<Q", elf, header + 32)
+        pvh_note = struct.pack("<I", 18) + b"Xen\0"
+        if kind == 4 and pvh_note in elf[start:start + length]:
+            return True
+    return False
+
+
+def uncompressed(image_path):
+    """A kernel to boot by PVH made of an image; the image where none is."""
+    stat = image_path.stat()
+    text = f"{image_path.resolve()} {stat.st_size} {stat.st_mtime_ns}"
+    key = hashlib.sha256(text.encode()).hexdigest()[:16]
+    target = cache_dir() / "images" / key / "vmlinux"
+    if target.exists():
+        return target if target.stat().st_size else image_path
+    data = image_path.read_bytes()
+    if data[:4] == b"\x7fELF":
+        return image_path
+    elf = decompress(payload(data))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_suffix(f".{os.getpid()}")
+    partial.write_bytes(elf if has_pvh(elf) else b"")
+    partial.rename(target)
+    return target if has_pvh(elf) else image_path
+
+
+def release_of(image_path):
+    """The release (uname -r) of a kernel image, compressed or not."""
+    data = image_path.read_bytes()
+    if data[0x202:0x206] == b"HdrS":
+        offset, = struct.unpack_from("<H", data, 0x20e)
+        return data[offset + 0x200:].split(b" ", 1)[0].decode()
+    match = re.search(rb"Linux version (\S+) \(", data)
+    if not match:
+        raise KernelError(f"{image_path} does not look like a kernel")
+    return match.group(1).decode()
