@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * libbgdma: everything but the helpers for io_uring (<bgdma/uring.h>).
+ */
+#ifndef BGDMA_BGDMA_H
+#define BGDMA_BGDMA_H
+
+#include <bgdma/spi.h>
+
+#endif /* BGDMA_BGDMA_H */

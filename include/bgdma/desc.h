@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * Builders: fill a descriptor, bit for bit as the engine expects it. They
+ * check nothing (the engine does) and know no handles of the library, so they
+ * also make descriptors that a peer's engine executes after a remote get.
+ *
+ * All are reentrant: they touch nothing but *@desc.
+ */
+#ifndef BGDMA_DESC_H
+#define BGDMA_DESC_H
+
+#include <string.h>
+
+#include <asm/byteorder.h>
+
+#include <bgdma/types.h>
+
+BGDMA_BEGIN_DECLS
+
+/**
+ * struct bgdma_at - a place in a region, by handle
+ * @region: handle; 0: none
+ * @offset: bytes
+ */
+struct bgdma_at {
+	uint32_t region;
+	uint64_t offset;
+};
+
+/**
+ * struct bgdma_transfer - what the builders make a descriptor of
+ * @dest: rank of the target
+ * @dest_ctx: context at the target
+ * @dest_fifo: reception FIFO or remote-get queue at the target
+ * @dispatch: operation identifier of a memory FIFO message
+ * @length: bytes
+ * @from: where the payload is, in the context whose engine executes it
+ * @to: where it goes, in the target context
+ * @counter: handle of the injection counter that it moves, in the context
+ *	whose engine executes it; 0: none
+ * @remote_counter: handle of the reception counter that it moves at the
+ *	target; 0: none
+ * @flags: BGDMA_DESC_INTERRUPT, _OPS, _FENCE
+ * @route: BGDMA_ROUTE_*; 0: deterministic
+ * @cookie: travels with every packet
+ *
+ * A builder uses what its operation needs and ignores the rest.
+ */
+struct bgdma_transfer {
+	uint32_t dest;
+	uint16_t dest_ctx;
+	uint16_t dest_fifo;
+	uint16_t dispatch;
+	uint32_t length;
+	struct bgdma_at from;
+	struct bgdma_at to;
+	uint32_t counter;
+	uint32_t remote_counter;
+	uint8_t flags;
+	uint8_t route;
+	uint64_t cookie;
+};
+
+/* A handle is never 0; in an attr 0 stands for none. */
+static inline __le32 bgdma_desc_handle(uint32_t handle)
+{
+	return __cpu_to_le32(handle ? handle : BGDMA_NONE);
+}
+
+/* What all operations have in common. */
+static inline void bgdma_desc_init(struct bgdma_desc *desc, enum bgdma_op op,
+				   const struct bgdma_transfer *t)
+{
+	desc->op = (__u8)op;
+	desc->flags = t->flags;
+	desc->route = t->route;
+	desc->class_prio = 0;
+	desc->dst_rank = __cpu_to_le32(t->dest);
+	desc->dst_ctx = __cpu_to_le16(t->dest_ctx);
+	desc->dst_fifo = 0;
+	desc->inj_ctr = bgdma_desc_handle(t->counter);
+	desc->rec_ctr = bgdma_desc_handle(t->remote_counter);
+	desc->epoch = 0;
+	desc->length = __cpu_to_le32(t->length);
+	desc->dispatch = 0;
+	desc->resv = 0;
+	desc->u.at.src_region = bgdma_desc_handle(t->from.region);
+	desc->u.at.dst_region = __cpu_to_le32(BGDMA_NONE);
+	desc->u.at.src_off = __cpu_to_le64(t->from.offset);
+	desc->u.at.dst_off = 0;
+	desc->cookie = __cpu_to_le64(t->cookie);
+}
+
+/* The operations that stay in the context name no target. */
+static inline void bgdma_desc_local(struct bgdma_desc *desc)
+{
+	desc->dst_rank = 0;
+	desc->dst_ctx = 0;
+	desc->route = 0;
+}
+
+static inline void bgdma_desc_to(struct bgdma_desc *desc,
+				 const struct bgdma_at *to)
+{
+	desc->u.at.dst_region = bgdma_desc_handle(to->region);
+	desc->u.at.dst_off = __cpu_to_le64(to->offset);
+}
+
+static inline void bgdma_desc_packet(struct bgdma_desc *desc,
+				     const struct bgdma_transfer *t)
+{
+	desc->dst_fifo = __cpu_to_le16(t->dest_fifo);
+	desc->dispatch = __cpu_to_le16(t->dispatch);
+}
+
+/**
+ * bgdma_desc_nop() - nothing, in its turn
+ * @desc: out
+ * @flags: 0 or BGDMA_DESC_FENCE
+ */
+static inline void bgdma_desc_nop(struct bgdma_desc *desc, uint8_t flags)
+{
+	struct bgdma_transfer t;
+
+	memset(&t, 0, sizeof(t));
+	t.flags = flags;
+	bgdma_desc_init(desc, BGDMA_OP_NOP, &t);
+}
+
+/**
+ * bgdma_desc_memfifo() - payload lands in a reception FIFO of the target
+ * @desc: out
+ * @t: uses all but @to
+ */
+static inline void bgdma_desc_memfifo(struct bgdma_desc *desc,
+				      const struct bgdma_transfer *t)
+{
+	bgdma_desc_init(desc, BGDMA_OP_MEMFIFO, t);
+	bgdma_desc_packet(desc, t);
+}
+
+/**
+ * bgdma_desc_local_memfifo() - payload lands in a reception FIFO of its own
+ * @desc: out
+ * @t: uses all but @dest, @dest_ctx, @to and @route
+ */
+static inline void bgdma_desc_local_memfifo(struct bgdma_desc *desc,
+					    const struct bgdma_transfer *t)
+{
+	bgdma_desc_memfifo(desc, t);
+	desc->op = BGDMA_OP_LOCAL_MEMFIFO;
+	bgdma_desc_local(desc);
+}
+
+/**
+ * bgdma_desc_inline() - put the payload of a memory FIFO message in its
+ *	descriptor
+ * @desc: made by bgdma_desc_memfifo() or bgdma_desc_local_memfifo(), without
+ *	@from, with length @length
+ * @data: payload
+ * @length: bytes, at most BGDMA_INLINE_MAX
+ */
+static inline void bgdma_desc_inline(struct bgdma_desc *desc, const void *data,
+				     size_t length)
+{
+	desc->flags |= BGDMA_DESC_INLINE;
+	memset(desc->u.inline_data, 0, sizeof(desc->u.inline_data));
+	if (length)
+		memcpy(desc->u.inline_data, data, length);
+}
+
+/**
+ * bgdma_desc_put() - payload lands in a region of the target
+ * @desc: out
+ * @t: uses all but @dest_fifo and @dispatch
+ */
+static inline void bgdma_desc_put(struct bgdma_desc *desc,
+				  const struct bgdma_transfer *t)
+{
+	bgdma_desc_init(desc, BGDMA_OP_PUT, t);
+	bgdma_desc_to(desc, &t->to);
+}
+
+/**
+ * bgdma_desc_local_copy() - payload lands in a region of its own context
+ * @desc: out
+ * @t: uses all but @dest, @dest_ctx, @dest_fifo, @dispatch and @route
+ */
+static inline void bgdma_desc_local_copy(struct bgdma_desc *desc,
+					 const struct bgdma_transfer *t)
+{
+	bgdma_desc_put(desc, t);
+	desc->op = BGDMA_OP_LOCAL_COPY;
+	bgdma_desc_local(desc);
+}
+
+/**
+ * bgdma_desc_rget() - the payload is descriptors for a queue of the target
+ * @desc: out
+ * @t: uses all but @to and @dispatch; @length is that of 1 to
+ *	BGDMA_RGET_DESC_MAX descriptors; without @from.region it is unfilled
+ *	(SP-2)
+ */
+static inline void bgdma_desc_rget(struct bgdma_desc *desc,
+				   const struct bgdma_transfer *t)
+{
+	bgdma_desc_init(desc, BGDMA_OP_RGET, t);
+	desc->dst_fifo = __cpu_to_le16(t->dest_fifo);
+}
+
+BGDMA_END_DECLS
+
+#endif /* BGDMA_DESC_H */
