@@ -46,16 +46,29 @@ def exit_code(log):
     return int(match.group(1)) if match else None
 
 
+def before_nmi(log):
+    """A log up to where we stopped a hanging guest by an NMI."""
+    return re.split(r".*(?:NMI received for unknown|NMI: Not continuing)",
+                    log, maxsplit=1)[0]
+
+
 def splats(log):
-    """The lines of the first splat and the first line of each other."""
+    """All of the first splat, and the first line of each other."""
     lines = log.splitlines()
     bad = [number for number, line in enumerate(lines)
            if SPLAT.search(line) and not HARMLESS.search(line)]
     if not bad:
         return []
-    start = bad[0]
+    start, end = bad[0], bad[0] + 1
     if start and CUT in lines[start - 1]:
         start -= 1
-    report = lines[start:start + 60]
-    report += [lines[number] for number in bad if number >= start + 60][:40]
-    return report
+    while end < min(len(lines), start + 60):
+        if "bgdma-vm:" in lines[end] or CUT in lines[end]:
+            break
+        end += 1
+        if "---[ end" in lines[end - 1]:
+            break
+    more = [lines[number] for number in bad
+            if number >= end and "Call Trace:" not in lines[number]
+            and "end trace" not in lines[number]]
+    return lines[start:end] + more[:20]
