@@ -5,8 +5,9 @@
  *
  * Rules that hold for every function of this layer:
  *
- * - A function that can fail returns 0 (or a count) or a negative errno. The
- *   library never sets errno, prints nothing and has no global state.
+ * - A function that can fail returns 0 (or a count) or a negative errno; no
+ *   result goes through errno. The library prints nothing and has no global
+ *   state.
  * - -EAGAIN means full or empty and nothing else, -ETIMEDOUT that the time
  *   given to a wait is over, -EINTR that a signal handler ran.
  * - Options come in a structure that ends in _attr, for designated

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * bgdma on an io_uring of the program's own. Needs liburing's header; nothing
- * else in libbgdma does.
+ * bgdma on an io_uring of the program's own. Needs liburing's header, which
+ * wants _GNU_SOURCE; nothing else in libbgdma does.
  *
  * The ring belongs to one thread, as liburing says; the context may be used by
  * others meanwhile.

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Injection FIFOs and remote-get queues: what is not inline.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "internal.h"
+
+#define ENTRIES_DEFAULT		256
+#define QUOTA_DEFAULT		32
+#define SENDERS_DEFAULT		16
+
+static void inj_init(struct bgdma_inj_fifo *fifo, struct bgdma_ctx *ctx,
+		     const struct bgdma_inj_create *create, void *ring)
+{
+	char *user = ctx->area[BGDMA_AREA_USER_CTL];
+	char *kern = ctx->area[BGDMA_AREA_KERN_CTL];
+	struct bgdma_inj_view *v = &fifo->view;
+	uint32_t id = create->id;
+
+	user += ctx->uapi.user_inj;
+	kern += ctx->uapi.kern_inj;
+	v->ring = ring;
+	v->mask = create->entries - 1;
+	v->user = (struct bgdma_inj_user *)(void *)user + id;
+	v->kern = (struct bgdma_inj_kern *)(void *)kern + id;
+	v->doorbell = &ctx->view.user->doorbell[id / 64];
+	v->bit = 1ULL << id % 64;
+	v->wake = &ctx->view.kern->wake;
+	v->ctx = ctx;
+	v->id = id;
+	v->head = bgdma_load_acquire(&v->kern->head);
+	v->tail = bgdma_load_relaxed(&v->user->tail);
+	fifo->record = ctx_record(ctx, ctx->uapi.rec_inj, id);
+	object_init(&fifo->object, ctx, fifo, ring, (size_t)create->ring.bytes);
+}
+
+int bgdma_inj_create_sized(struct bgdma_ctx *ctx,
+			   const struct bgdma_inj_attr *attr, size_t size,
+			   struct bgdma_inj_fifo **fifop)
+{
+	struct bgdma_inj_create create = { .size = sizeof(create) };
+	struct bgdma_inj_fifo *fifo;
+	struct bgdma_inj_attr a;
+	void *ring;
+	int ret;
+
+	ret = attr_copy(&a, sizeof(a), attr, size);
+	if (ret)
+		return ret;
+	fifo = calloc(1, sizeof(*fifo));
+	if (!fifo)
+		return -ENOMEM;
+	create.id = a.fixed_id ? a.id : BGDMA_ID_ANY;
+	create.entries = a.entries ? a.entries : ENTRIES_DEFAULT;
+	ret = ctx_ioctl(ctx, BGDMA_IOC_INJ_CREATE, &create);
+	if (ret)
+		goto free;
+	ring = ctx_map(ctx, &create.ring, PROT_READ | PROT_WRITE, &ret);
+	if (!ring)
+		goto destroy;
+	inj_init(fifo, ctx, &create, ring);
+	*fifop = fifo;
+	return 0;
+destroy:
+	ctx_fifo_destroy(ctx, BGDMA_KIND_INJ_FIFO, create.id);
+free:
+	free(fifo);
+	return ret;
+}
+
+int bgdma_inj_destroy(struct bgdma_inj_fifo *fifo)
+{
+	int ret;
+
+	if (!fifo)
+		return 0;
+	object_unmap(&fifo->object);
+	ret = ctx_fifo_destroy(fifo->object.ctx, BGDMA_KIND_INJ_FIFO,
+			       fifo->view.id);
+	object_free(&fifo->object);
+	return ret;
+}
+
+int bgdma_inj_full(struct bgdma_inj_fifo *fifo)
+{
+	int ret = bgdma_inj_submit(fifo);
+	int code = bgdma_inj_error(fifo, NULL);
+
+	if (code)
+		return bgdma_code_errno((unsigned int)code);
+	return ret ? ret : -EAGAIN;
+}
+
+struct inj_target {
+	struct bgdma_inj_fifo *fifo;
+	uint64_t seq;
+};
+
+static bool inj_there(void *arg)
+{
+	const struct inj_target *target = arg;
+
+	return bgdma_inj_done(target->fifo) >= target->seq ||
+	       bgdma_inj_state(target->fifo) == BGDMA_FIFO_ERROR;
+}
+
+int bgdma_inj_wait(struct bgdma_inj_fifo *fifo, uint64_t seq,
+		   enum bgdma_wait_mode mode, int64_t timeout_ns)
+{
+	struct inj_target target = { .fifo = fifo, .seq = seq };
+	const struct waiter waiter = {
+		.ctx = fifo->view.ctx,
+		.there = inj_there,
+		.arg = &target,
+		.condition = bgdma_until_done(fifo, seq),
+	};
+	int ret = wait_until(&waiter, mode, timeout_ns);
+
+	if (bgdma_inj_done(fifo) >= seq)
+		return 0;
+	if (bgdma_inj_state(fifo) == BGDMA_FIFO_ERROR)
+		return bgdma_code_errno((unsigned int)
+					bgdma_inj_error(fifo, NULL));
+	return ret;
+}
+
+int bgdma_inj_error(struct bgdma_inj_fifo *fifo, struct bgdma_record *record)
+{
+	return record_read(fifo->record, record);
+}
+
+int bgdma_inj_clear_error(struct bgdma_inj_fifo *fifo, unsigned int flags)
+{
+	return ctx_clear_error(fifo->object.ctx, BGDMA_KIND_INJ_FIFO,
+			       fifo->view.id, flags);
+}
+
+int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo,
+		     struct bgdma_cancelled *cancelled)
+{
+	struct bgdma_cancel cancel = {
+		.size = sizeof(cancel), .fifo = fifo->view.id,
+	};
+	int ret = ctx_ioctl(fifo->object.ctx, BGDMA_IOC_CANCEL, &cancel);
+
+	if (!ret && cancelled) {
+		cancelled->count = cancel.cancelled;
+		cancelled->first = cancel.first;
+		cancelled->last = cancel.last;
+	}
+	return ret;
+}
+
+int bgdma_rgq_create_sized(struct bgdma_ctx *ctx,
+			   const struct bgdma_rgq_attr *attr, size_t size,
+			   struct bgdma_rget_queue **queuep)
+{
+	struct bgdma_rgq_create create = { .size = sizeof(create) };
+	struct bgdma_rget_queue *queue;
+	struct bgdma_rgq_attr a;
+	int ret;
+
+	ret = attr_copy(&a, sizeof(a), attr, size);
+	if (ret)
+		return ret;
+	queue = calloc(1, sizeof(*queue));
+	if (!queue)
+		return -ENOMEM;
+	create.id = a.fixed_id ? a.id : BGDMA_ID_ANY;
+	create.quota = a.quota ? a.quota : QUOTA_DEFAULT;
+	create.senders = a.senders ? a.senders : SENDERS_DEFAULT;
+	create.timeout_ms = a.timeout_ms;
+	ret = ctx_ioctl(ctx, BGDMA_IOC_RGQ_CREATE, &create);
+	if (ret) {
+		free(queue);
+		return ret;
+	}
+	queue->id = create.id;
+	queue->record = ctx_record(ctx, ctx->uapi.rec_rgq, create.id);
+	object_init(&queue->object, ctx, queue, NULL, 0);
+	*queuep = queue;
+	return 0;
+}
+
+int bgdma_rgq_destroy(struct bgdma_rget_queue *queue)
+{
+	int ret;
+
+	if (!queue)
+		return 0;
+	ret = ctx_fifo_destroy(queue->object.ctx, BGDMA_KIND_RGET_QUEUE,
+			       queue->id);
+	object_free(&queue->object);
+	return ret;
+}
+
+uint32_t bgdma_rgq_id(const struct bgdma_rget_queue *queue)
+{
+	return queue->id;
+}
+
+struct bgdma_ctx *bgdma_rgq_ctx(const struct bgdma_rget_queue *queue)
+{
+	return queue->object.ctx;
+}
+
+int bgdma_rgq_error(const struct bgdma_rget_queue *queue,
+		    struct bgdma_record *record)
+{
+	return record_read(queue->record, record);
+}
+
+int bgdma_rgq_clear_error(struct bgdma_rget_queue *queue, unsigned int flags)
+{
+	return ctx_clear_error(queue->object.ctx, BGDMA_KIND_RGET_QUEUE,
+			       queue->id, flags);
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Reception FIFOs and events: what is not inline.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "internal.h"
+
+#define BYTES_DEFAULT		65536
+
+static void rec_init(struct bgdma_rec_fifo *fifo, struct bgdma_ctx *ctx,
+		     const struct bgdma_rec_create *create, void *ring)
+{
+	char *user = ctx->area[BGDMA_AREA_USER_CTL];
+	char *kern = ctx->area[BGDMA_AREA_KERN_CTL];
+	struct bgdma_rec_view *v = &fifo->view;
+	uint32_t id = create->id;
+
+	user += ctx->uapi.user_rec;
+	kern += ctx->uapi.kern_rec;
+	v->ring = ring;
+	v->mask = create->bytes - 1;
+	v->user = (struct bgdma_rec_user *)(void *)user + id;
+	v->kern = (struct bgdma_rec_kern *)(void *)kern + id;
+	v->doorbell = &ctx->view.user->doorbell_rec;
+	v->bit = 1ULL << id;
+	v->wake = &ctx->view.kern->wake;
+	v->ctx = ctx;
+	v->id = id;
+	v->cursor = bgdma_load_relaxed(&v->user->head);
+	v->released = v->cursor;
+	v->tail = v->cursor;
+	v->marked = bgdma_load_relaxed(&v->user->marked_seen);
+	fifo->record = ctx_record(ctx, ctx->uapi.rec_rec, id);
+	object_init(&fifo->object, ctx, fifo, ring, (size_t)create->ring.bytes);
+}
+
+int bgdma_rec_create_sized(struct bgdma_ctx *ctx,
+			   const struct bgdma_rec_attr *attr, size_t size,
+			   struct bgdma_rec_fifo **fifop)
+{
+	struct bgdma_rec_create create = { .size = sizeof(create) };
+	struct bgdma_rec_fifo *fifo;
+	struct bgdma_rec_attr a;
+	void *ring;
+	int ret;
+
+	ret = attr_copy(&a, sizeof(a), attr, size);
+	if (ret)
+		return ret;
+	fifo = calloc(1, sizeof(*fifo));
+	if (!fifo)
+		return -ENOMEM;
+	create.id = a.fixed_id ? a.id : BGDMA_ID_ANY;
+	create.bytes = a.bytes ? a.bytes : BYTES_DEFAULT;
+	ret = ctx_ioctl(ctx, BGDMA_IOC_REC_CREATE, &create);
+	if (ret)
+		goto free;
+	ring = ctx_map(ctx, &create.ring, PROT_READ, &ret);
+	if (!ring)
+		goto destroy;
+	rec_init(fifo, ctx, &create, ring);
+	*fifop = fifo;
+	return 0;
+destroy:
+	ctx_fifo_destroy(ctx, BGDMA_KIND_REC_FIFO, create.id);
+free:
+	free(fifo);
+	return ret;
+}
+
+int bgdma_rec_destroy(struct bgdma_rec_fifo *fifo)
+{
+	int ret;
+
+	if (!fifo)
+		return 0;
+	object_unmap(&fifo->object);
+	ret = ctx_fifo_destroy(fifo->object.ctx, BGDMA_KIND_REC_FIFO,
+			       fifo->view.id);
+	object_free(&fifo->object);
+	return ret;
+}
+
+static bool rec_failed(const struct bgdma_rec_fifo *fifo)
+{
+	const struct bgdma_kern_ctl *kern = fifo->object.ctx->view.kern;
+
+	return bgdma_load_acquire(&kern->rec_error) & fifo->view.bit;
+}
+
+static bool rec_there(void *arg)
+{
+	return bgdma_rec_peek(arg) || rec_failed(arg);
+}
+
+int bgdma_rec_wait(struct bgdma_rec_fifo *fifo, enum bgdma_wait_mode mode,
+		   int64_t timeout_ns)
+{
+	const struct waiter waiter = {
+		.ctx = fifo->view.ctx,
+		.there = rec_there,
+		.arg = fifo,
+		.condition = bgdma_until_packet(fifo),
+	};
+	int ret = wait_until(&waiter, mode, timeout_ns);
+
+	/* What arrived before an error can still be read. */
+	if (bgdma_rec_peek(fifo))
+		return 0;
+	if (rec_failed(fifo))
+		return bgdma_code_errno((unsigned int)
+					bgdma_rec_error(fifo, NULL));
+	return ret;
+}
+
+int bgdma_rec_error(struct bgdma_rec_fifo *fifo, struct bgdma_record *record)
+{
+	return record_read(fifo->record, record);
+}
+
+int bgdma_rec_clear_error(struct bgdma_rec_fifo *fifo, unsigned int flags)
+{
+	return ctx_clear_error(fifo->object.ctx, BGDMA_KIND_REC_FIFO,
+			       fifo->view.id, flags);
+}
+
+int bgdma_rec_eventfd(struct bgdma_rec_fifo *fifo, int eventfd)
+{
+	return ctx_eventfd(fifo->object.ctx, BGDMA_KIND_REC_FIFO, fifo->view.id,
+			   eventfd);
+}
+
+const struct bgdma_event *bgdma_event_peek(struct bgdma_ctx *ctx)
+{
+	uint64_t head = bgdma_load_relaxed(&ctx->view.user->events_head);
+
+	if (head == bgdma_load_acquire(&ctx->view.kern->events_tail))
+		return NULL;
+	return &ctx->events[head & ctx->events_mask];
+}
+
+void bgdma_event_release(struct bgdma_ctx *ctx)
+{
+	__u64 *head = &ctx->view.user->events_head;
+
+	bgdma_store_release(head, bgdma_load_relaxed(head) + 1);
+}
+
+uint64_t bgdma_events_lost(const struct bgdma_ctx *ctx)
+{
+	return bgdma_load_relaxed(&ctx->view.kern->events_lost);
+}
+
+int bgdma_events_eventfd(struct bgdma_ctx *ctx, int eventfd)
+{
+	return ctx_eventfd(ctx, BGDMA_KIND_EVENTS, 0, eventfd);
+}
