@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0
+# One target for each thing that a person wants; `make help` lists them.
+
+SERIES  ?= 6.12#    the Debian kernel of demo, shell and bench: 6.1 or 6.12
+FLAVOUR ?= cloud#   its flavour: cloud, generic or rt
+FILE    ?=#         what demo sends; default: the kernel image that it boots
+VM      ?= yes#     no: demo on this machine instead of a virtual one
+CPUS    ?= 2#       of the virtual machine
+PREFIX  ?= /usr/local
+DESTDIR ?=
+
+BUILD     := $(CURDIR)/build
+ALL       := 6.1 6.12
+VMKERNEL   = tools/vm/kernel
+RUNVM      = tools/vm/vm --kernel $(SERIES) --flavour $(FLAVOUR) --cpus $(CPUS)
+# A folder is built when it is there; $(1) is the folder, $(2) the rest.
+SUBMAKE    = $(if $(wildcard $(1)/Makefile),$(MAKE) -C $(1) O=$(BUILD) $(2))
+PAGES     := $(patsubst Documentation/man/%.rst,$(BUILD)/man/%, \
+	       $(wildcard Documentation/man/*.rst))
+DKMS       = $(DESTDIR)/usr/src/bgdma-0.1
+export BGDMA_BUILD := $(BUILD)
+
+.DEFAULT_GOAL := all
+.PHONY: all help deps deps-check kernels modules module lib tools demos perf \
+	selftests man check check-static check-user check-vm check-prepare \
+	demo shell bench install dkms clean
+
+all: modules tools demos selftests man	## modules for both kernels, all programs, man pages
+
+help:		## this list
+	@echo "make TARGET [NAME=VALUE]..."
+	@sed -n 's/^\([a-z-]*\):[^#]*##[ \t]*/\1\t/p' Makefile | \
+		awk -F '\t' '{ printf "  %-14s %s\n", $$1, $$2 }'
+	@echo "Values:"
+	@sed -n 's/^\([A-Z]*\) *?= *\([^#]*\)# */\1=\2\t/p' Makefile | \
+		awk -F '\t' '{ printf "  %-14s %s\n", $$1, $$2 }'
+
+deps:		## install what the build and the virtual machine need (apt)
+	@tools/check/deps build
+
+deps-check: deps
+	@tools/check/deps check
+
+kernels: deps	## fetch the Debian kernels into ~/.cache/bgdma, once
+	@for series in $(ALL); do \
+		$(VMKERNEL) fetch $$series $(FLAVOUR) || exit 1; done
+
+modules: kernels	## the module for both Debian kernels, in build/RELEASE/kernel
+	@for series in $(ALL); do \
+		tools/vm/module $$series $(FLAVOUR) W=1 modules || exit 1; done
+
+module:		## the module for the running kernel, in kernel/
+	$(MAKE) -C /lib/modules/$$(uname -r)/build M=$(CURDIR)/kernel modules
+
+lib: deps	## libbgdma
+	@+$(call SUBMAKE,lib,all)
+
+tools: lib	## the program bgdma
+	@+$(call SUBMAKE,tools/bgdma,all)
+
+demos: lib	## the demonstrations
+	@+$(call SUBMAKE,tools/demos,all)
+
+perf: lib	## the measuring programs
+	@+$(call SUBMAKE,tools/perf,all)
+
+selftests: lib	## the tests, in build/selftests
+	@+source=$$($(VMKERNEL) source) && $(call SUBMAKE,selftests,all \
+		KSELFTEST_DIR=$$source/tools/testing/selftests)
+	@install -D selftests/run $(BUILD)/selftests/run
+
+man: lib $(PAGES)	## the man pages, in build/man
+	@+$(call SUBMAKE,lib,man)
+
+$(BUILD)/man/%: Documentation/man/%.rst
+	@mkdir -p $(@D)
+	rst2man --strict $< $@
+
+check: check-prepare	## all of the checks and tests, on both kernels
+	@tools/check/check static user vm
+
+check-static: check-prepare	## the module's build, and the look of the sources
+	@tools/check/check static
+
+check-user: check-prepare	## the user side: two compilers, headers, clang-tidy
+	@tools/check/check user
+
+check-vm: check-prepare	## the tests, in virtual machines
+	@tools/check/check vm
+
+# What has to be there before anything is judged.
+check-prepare: deps-check kernels
+	@$(VMKERNEL) source >/dev/null
+
+ifeq ($(VM),no)
+demo: module tools demos	## send FILE from one node to another in three ways
+	@file=$(if $(FILE),'$(FILE)',/boot/vmlinuz-$$(uname -r)) && \
+		tools/vm/here demo "$$file"
+else
+demo: modules tools demos
+	@file=$(if $(FILE),'$(FILE)',$$($(VMKERNEL) image $(SERIES) $(FLAVOUR))) && \
+		$(RUNVM) --timeout 0 \
+			--add "$$file:/demo/$$(basename "$$file")" -- \
+			demo "/demo/$$(basename "$$file")"
+endif
+
+shell: modules tools demos selftests	## a shell in a virtual machine with the module
+	@$(RUNVM) --shell
+
+bench: modules tools perf	## measure, in a virtual machine
+	@+$(call SUBMAKE,tools/perf,bench SERIES=$(SERIES))
+
+install: lib tools man	## library, headers, program, man pages to DESTDIR, PREFIX
+	@rm -f $(BUILD)/lib/libbgdma.pc
+	@+$(call SUBMAKE,lib,install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX))
+	@+$(call SUBMAKE,tools/bgdma,install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX))
+	@for page in $(filter %.4 %.8,$(PAGES)); do \
+		install -D -m 644 $$page \
+			$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} \
+			|| exit 1; done
+
+dkms:		## the module's sources for dkms, to DESTDIR/usr/src
+	install -d $(DKMS)
+	cp -r kernel uapi $(DKMS)
+	mv $(DKMS)/kernel/dkms.conf $(DKMS)
+	@echo "Now: dkms install bgdma/0.1"
+
+clean:		## remove what was built
+	rm -rf $(BUILD)
+	find kernel \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o \
+		-name '*.mod.c' -o -name '.*.cmd' -o -name 'modules.order' -o \
+		-name Module.symvers -o -name .module-common.o \) -delete
