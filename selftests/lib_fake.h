@@ -12,7 +12,9 @@
 #define BGDMA_SELFTESTS_LIB_FAKE_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -45,7 +47,7 @@ struct fake {
 	int fd;			/* -1: nobody has it open */
 	char *mem;
 	__u64 rings;		/* bytes of rings given out */
-	int objects;		/* FIFOs, counters and regions that exist */
+	int objects;		/* FIFOs, counters, regions that exist */
 	int calls;		/* of the library since fake_reset() */
 	int fail_at;		/* the call that fails with @fail_with; 0: none */
 	int fail_with;
@@ -88,8 +90,6 @@ static void fake_reset(void)
 	if (!mem)
 		mem = mmap(NULL, FAKE_BYTES, PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (fake.fd >= 0)
-		close(fake.fd);
 	memset(&fake, 0, sizeof(fake));
 	fake.fd = -1;
 	fake.mem = mem;
@@ -259,6 +259,13 @@ static int fake_call(unsigned long request, void *arg)
 	}
 }
 
+/* The system call takes longs, of which a vararg int is only a half. */
+static void *fake_mmap(void *addr, size_t length, long prot, long flags,
+		       long fd, long offset)
+{
+	return (void *)syscall(SYS_mmap, addr, length, prot, flags, fd, offset);
+}
+
 /* The library's calls land here rather than in the C library. */
 
 int open(const char *path, int flags, ...)
@@ -270,7 +277,8 @@ int open(const char *path, int flags, ...)
 	mode = flags & O_CREAT ? va_arg(args, int) : 0;
 	va_end(args);
 	if (strcmp(path, BGDMA_DEVICE))
-		return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+		return (int)syscall(SYS_openat, (long)AT_FDCWD, path,
+				    (long)flags, (long)mode);
 	if (fake_fails()) {
 		errno = fake.fail_with;
 		return -1;
@@ -279,9 +287,18 @@ int open(const char *path, int flags, ...)
 	if (fake.fd < 0 || ftruncate(fake.fd, FAKE_BYTES))
 		return -1;
 	munmap(fake.mem, FAKE_BYTES);
-	fake.mem = mmap(NULL, FAKE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-			dup(fake.fd), 0);
+	fake.mem = fake_mmap(NULL, FAKE_BYTES, PROT_READ | PROT_WRITE,
+			     MAP_SHARED, fake.fd, 0);
 	return fake.fd;
+}
+
+void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset)
+{
+	if (fd >= 0 && fd == fake.fd && fake_fails()) {
+		errno = fake.fail_with;
+		return MAP_FAILED;
+	}
+	return fake_mmap(addr, length, prot, flags, fd, offset);
 }
 
 int ioctl(int fd, unsigned long request, ...)
@@ -294,7 +311,7 @@ int ioctl(int fd, unsigned long request, ...)
 	arg = va_arg(args, void *);
 	va_end(args);
 	if (fd != fake.fd)
-		return (int)syscall(SYS_ioctl, fd, request, arg);
+		return (int)syscall(SYS_ioctl, (long)fd, request, arg);
 	ret = fake_fails() ? -fake.fail_with : fake_call(request, arg);
 	if (ret >= 0)
 		return ret;

@@ -526,3 +526,17 @@ struct bgdma_desc d_rget(__u32 rank, __u32 queue, __u32 src, __u64 src_off,
 	d.op = BGDMA_OP_RGET;
 	return d;
 }
+
+struct bgdma_desc d_number(__u32 rank, const struct rec *to, __u32 number)
+{
+	return d_inline(rank, to->id, &number, sizeof(number));
+}
+
+__u32 number_wait(struct rec *r)
+{
+	__u32 number;
+
+	memcpy(&number, payload(packet_wait(r)), sizeof(number));
+	packet_drop(r);
+	return number;
+}

@@ -242,6 +242,9 @@ struct bgdma_desc d_local_memfifo(__u32 fifo, __u32 src, __u64 src_off,
 				  __u32 length);
 struct bgdma_desc d_rget(__u32 rank, __u32 queue, __u32 src, __u64 src_off,
 			 unsigned int descriptors);
+/* A small message with a number in it; and that of the next one. */
+struct bgdma_desc d_number(__u32 rank, const struct rec *to, __u32 number);
+__u32 number_wait(struct rec *r);
 
 /* ---- Waiting ---------------------------------------------------------- */
 
