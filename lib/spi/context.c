@@ -284,13 +284,20 @@ const struct bgdma_record *ctx_record(const struct bgdma_ctx *ctx,
 
 int record_read(const struct bgdma_record *record, struct bgdma_record *to)
 {
-	int code = (int)bgdma_load_acquire(&record->code);
+	struct bgdma_record copy;
+	uint32_t code;
 
-	if (to) {
-		memset(to, 0, sizeof(*to));
-		if (code)
-			*to = *record;
-		to->code = (__u32)code;
-	}
-	return code;
+	/* Another thread may clear it, and the next error fill it, meanwhile. */
+	do {
+		code = bgdma_load_acquire(&record->code);
+		copy = *record;
+		bgdma_full_barrier();
+	} while (bgdma_load_relaxed(&record->code) != code);
+
+	if (!code)
+		memset(&copy, 0, sizeof(copy));
+	copy.code = code;
+	if (to)
+		*to = copy;
+	return (int)code;
 }

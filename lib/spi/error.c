@@ -170,17 +170,29 @@ static void text_peer(struct text *text, uint32_t rank, uint16_t ctx)
 		text_add(text, "peer rank %u context %u", rank, ctx);
 }
 
-/* Where it went wrong; the bound of an abort is its cause. */
+/* Where it went wrong, in numbers whose meaning depends on the code. */
 static void text_place(struct text *text, unsigned int code, uint64_t offset,
 		       uint64_t bound)
 {
-	text_add(text, ", offset %" PRIu64, offset);
-	if (code != BGDMA_E_ABORTED) {
-		text_add(text, ", bound %" PRIu64, bound);
-	} else {
-		text_add(text, ", because: ");
+	switch (code) {
+	case BGDMA_E_UNDERFLOW:
+		text_add(text, ", value %" PRId64, (int64_t)offset);
+		break;
+	case BGDMA_E_ABORTED:
+		text_add(text, ", offset %" PRIu64 ", because: ", offset);
 		text_code(text, (unsigned int)bound);
+		break;
+	default:
+		text_add(text, ", offset %" PRIu64 ", bound %" PRIu64, offset,
+			 bound);
 	}
+}
+
+/* Only some FIFOs hold descriptors, and not every error has a transfer. */
+static bool has_descriptor(unsigned int kind, uint64_t transfer)
+{
+	return kind == BGDMA_KIND_INJ_FIFO || kind == BGDMA_KIND_RGET_QUEUE ||
+	       transfer;
 }
 
 int bgdma_explain_record(const struct bgdma_record *record, char *buf,
@@ -191,13 +203,16 @@ int bgdma_explain_record(const struct bgdma_record *record, char *buf,
 	text_code(&text, record->code);
 	if (record->code == BGDMA_OK)
 		return (int)text.length;
-	text_add(&text, ": descriptor %" PRIu64 " of ",
-		 (uint64_t)record->desc_seq);
+	text_add(&text, ": ");
+	if (has_descriptor(record->fifo_kind, record->transfer_id))
+		text_add(&text, "descriptor %" PRIu64 " of ",
+			 (uint64_t)record->desc_seq);
 	text_object(&text, record->fifo_kind, record->fifo);
 	text_add(&text, ", ");
 	text_peer(&text, record->peer_rank, record->peer_ctx);
 	text_place(&text, record->code, record->offset, record->bound);
-	text_add(&text, ", transfer 0x%x", record->transfer_id);
+	if (record->transfer_id)
+		text_add(&text, ", transfer 0x%x", record->transfer_id);
 	if (record->lost)
 		text_add(&text, "; %u more error%s since", record->lost,
 			 record->lost == 1 ? "" : "s");
@@ -209,11 +224,15 @@ static void text_transfer(struct text *text, const struct bgdma_event *event)
 {
 	text_add(text, ": ");
 	text_code(text, event->code);
-	text_add(text, ": descriptor %" PRIu64 ", ", (uint64_t)event->desc_seq);
+	text_add(text, ": ");
+	if (has_descriptor(event->kind, event->transfer_id))
+		text_add(text, "descriptor %" PRIu64 ", ",
+			 (uint64_t)event->desc_seq);
 	text_peer(text, event->peer_rank, event->peer_ctx);
 	text_place(text, event->code, event->offset, event->bound);
-	text_add(text, ", transfer 0x%" PRIx64 ", cookie 0x%" PRIx64,
-		 (uint64_t)event->transfer_id, (uint64_t)event->cookie);
+	if (event->transfer_id)
+		text_add(text, ", transfer 0x%" PRIx64 ", cookie 0x%" PRIx64,
+			 (uint64_t)event->transfer_id, (uint64_t)event->cookie);
 }
 
 int bgdma_explain_event(const struct bgdma_event *event, char *buf, size_t size)

@@ -104,7 +104,7 @@ static bool inj_there(void *arg)
 	const struct inj_target *target = arg;
 
 	return bgdma_inj_done(target->fifo) >= target->seq ||
-	       bgdma_inj_state(target->fifo) == BGDMA_FIFO_ERROR;
+	       bgdma_load_acquire(&target->fifo->record->code);
 }
 
 int bgdma_inj_wait(struct bgdma_inj_fifo *fifo, uint64_t seq,
@@ -118,13 +118,11 @@ int bgdma_inj_wait(struct bgdma_inj_fifo *fifo, uint64_t seq,
 		.condition = bgdma_until_done(fifo, seq),
 	};
 	int ret = wait_until(&waiter, mode, timeout_ns);
+	int code = bgdma_inj_error(fifo, NULL);
 
 	if (bgdma_inj_done(fifo) >= seq)
 		return 0;
-	if (bgdma_inj_state(fifo) == BGDMA_FIFO_ERROR)
-		return bgdma_code_errno((unsigned int)
-					bgdma_inj_error(fifo, NULL));
-	return ret;
+	return code ? bgdma_code_errno((unsigned int)code) : ret;
 }
 
 int bgdma_inj_error(struct bgdma_inj_fifo *fifo, struct bgdma_record *record)
@@ -134,8 +132,16 @@ int bgdma_inj_error(struct bgdma_inj_fifo *fifo, struct bgdma_record *record)
 
 int bgdma_inj_clear_error(struct bgdma_inj_fifo *fifo, unsigned int flags)
 {
-	return ctx_clear_error(fifo->object.ctx, BGDMA_KIND_INJ_FIFO,
-			       fifo->view.id, flags);
+	bool index = bgdma_inj_error(fifo, NULL) == BGDMA_E_INDEX;
+	struct bgdma_inj_view *v = &fifo->view;
+	int ret = ctx_clear_error(v->ctx, BGDMA_KIND_INJ_FIFO, v->id, flags);
+
+	/* It goes on at the tail that the engine saw: so does the producer. */
+	if (!ret && (index || (flags & BGDMA_CLEAR_FLUSH))) {
+		v->tail = bgdma_load_relaxed(&v->user->tail);
+		v->head = v->tail;
+	}
+	return ret;
 }
 
 int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo,

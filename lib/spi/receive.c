@@ -84,16 +84,11 @@ int bgdma_rec_destroy(struct bgdma_rec_fifo *fifo)
 	return ret;
 }
 
-static bool rec_failed(const struct bgdma_rec_fifo *fifo)
-{
-	const struct bgdma_kern_ctl *kern = fifo->object.ctx->view.kern;
-
-	return bgdma_load_acquire(&kern->rec_error) & fifo->view.bit;
-}
-
 static bool rec_there(void *arg)
 {
-	return bgdma_rec_peek(arg) || rec_failed(arg);
+	const struct bgdma_rec_fifo *fifo = arg;
+
+	return bgdma_rec_peek(arg) || bgdma_load_acquire(&fifo->record->code);
 }
 
 int bgdma_rec_wait(struct bgdma_rec_fifo *fifo, enum bgdma_wait_mode mode,
@@ -106,14 +101,12 @@ int bgdma_rec_wait(struct bgdma_rec_fifo *fifo, enum bgdma_wait_mode mode,
 		.condition = bgdma_until_packet(fifo),
 	};
 	int ret = wait_until(&waiter, mode, timeout_ns);
+	int code = bgdma_rec_error(fifo, NULL);
 
 	/* What arrived before an error can still be read. */
 	if (bgdma_rec_peek(fifo))
 		return 0;
-	if (rec_failed(fifo))
-		return bgdma_code_errno((unsigned int)
-					bgdma_rec_error(fifo, NULL));
-	return ret;
+	return code ? bgdma_code_errno((unsigned int)code) : ret;
 }
 
 int bgdma_rec_error(struct bgdma_rec_fifo *fifo, struct bgdma_record *record)
@@ -123,8 +116,20 @@ int bgdma_rec_error(struct bgdma_rec_fifo *fifo, struct bgdma_record *record)
 
 int bgdma_rec_clear_error(struct bgdma_rec_fifo *fifo, unsigned int flags)
 {
-	return ctx_clear_error(fifo->object.ctx, BGDMA_KIND_REC_FIFO,
-			       fifo->view.id, flags);
+	struct bgdma_rec_view *v = &fifo->view;
+	uint64_t end = bgdma_load_acquire(&v->kern->tail);
+
+	/*
+	 * Flushed here rather than by the kernel, so that marked packets are
+	 * counted as seen. The release also repairs a head that was wrong.
+	 */
+	if (flags & ~BGDMA_CLEAR_FLUSH)
+		return -EINVAL;
+	if (flags & BGDMA_CLEAR_FLUSH)
+		while (v->cursor != end && bgdma_rec_peek(fifo))
+			bgdma_rec_next(fifo);
+	(void)bgdma_rec_release(fifo);
+	return ctx_clear_error(v->ctx, BGDMA_KIND_REC_FIFO, v->id, 0);
 }
 
 int bgdma_rec_eventfd(struct bgdma_rec_fifo *fifo, int eventfd)
