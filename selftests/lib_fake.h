@@ -113,7 +113,7 @@ static struct bgdma_area fake_ring(__u64 bytes)
 
 static int fake_attach(struct bgdma_attach *a)
 {
-	if (strcmp(a->partition, "fake"))
+	if (strcmp(a->partition, "fake") != 0)
 		return -ENOENT;
 	fake.attach = *a;
 	if (a->ctx == BGDMA_CTX_ANY)
@@ -276,7 +276,7 @@ int open(const char *path, int flags, ...)
 	va_start(args, flags);
 	mode = flags & O_CREAT ? va_arg(args, int) : 0;
 	va_end(args);
-	if (strcmp(path, BGDMA_DEVICE))
+	if (strcmp(path, BGDMA_DEVICE) != 0)
 		return (int)syscall(SYS_openat, (long)AT_FDCWD, path,
 				    (long)flags, (long)mode);
 	if (fake_fails()) {

@@ -162,7 +162,7 @@ TEST_F(lib, transfers)
 	ASSERT_EQ(0, bgdma_counter_alloc(self->ctx, BGDMA_RECEPTION, &got));
 	EXPECT_EQ((void *)memory, bgdma_region_addr(here));
 	EXPECT_EQ(8192, bgdma_region_length(here));
-	strcpy(bgdma_region_addr(there), "driver memory");
+	memcpy(bgdma_region_addr(there), "driver memory", 14);
 	EXPECT_STREQ("driver memory", fake.mem + FAKE_RING + 256 * 64);
 
 	EXPECT_EQ(0, bgdma_put(fifo, &(struct bgdma_put_attr){
@@ -306,22 +306,23 @@ TEST_F(lib, grants)
 
 #define REC_BYTES	16384U
 
-/* The engine's part: append a packet whose payload is its own number. */
+/* The engine's part: append a packet, in both mappings of the ring. */
 static void fake_packet(uint32_t id, uint16_t bytes, uint8_t flags, uint8_t fill)
 {
+	const struct bgdma_packet header = { .flags = flags, .bytes = bytes };
 	struct bgdma_rec_kern *kern = fake_rec_kern(id);
-	struct bgdma_packet header = { .flags = flags, .bytes = bytes };
-	__u64 i, at = kern->tail;
+	uint64_t i, size = bgdma_packet_size(bytes);
+	static char record[REC_BYTES];
 
-	for (i = 0; i < sizeof(header) + bytes; i++) {
-		char byte = i < sizeof(header) ? ((char *)&header)[i] :
-						 (char)fill;
-		char *to = fake.mem + FAKE_RING + (at + i) % REC_BYTES;
+	memset(record, fill, size);
+	memcpy(record, &header, sizeof(header));
+	for (i = 0; i < size; i++) {
+		char *to = fake.mem + FAKE_RING + (kern->tail + i) % REC_BYTES;
 
-		to[0] = byte;
-		to[REC_BYTES] = byte;
+		to[0] = record[i];
+		to[REC_BYTES] = record[i];
 	}
-	kern->tail += bgdma_packet_size(bytes);
+	kern->tail += size;
 }
 
 TEST_F(lib, packets)

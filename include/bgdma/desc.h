@@ -62,13 +62,13 @@ struct bgdma_transfer {
 };
 
 /* A handle is never 0; in an attr 0 stands for none. */
-static inline __le32 bgdma_desc_handle(uint32_t handle)
+static inline __le32 bgdma__desc_handle(uint32_t handle)
 {
 	return __cpu_to_le32(handle ? handle : BGDMA_NONE);
 }
 
 /* What all operations have in common. */
-static inline void bgdma_desc_init(struct bgdma_desc *desc, enum bgdma_op op,
+static inline void bgdma__desc_init(struct bgdma_desc *desc, enum bgdma_op op,
 				   const struct bgdma_transfer *t)
 {
 	desc->op = (__u8)op;
@@ -78,13 +78,13 @@ static inline void bgdma_desc_init(struct bgdma_desc *desc, enum bgdma_op op,
 	desc->dst_rank = __cpu_to_le32(t->dest);
 	desc->dst_ctx = __cpu_to_le16(t->dest_ctx);
 	desc->dst_fifo = 0;
-	desc->inj_ctr = bgdma_desc_handle(t->counter);
-	desc->rec_ctr = bgdma_desc_handle(t->remote_counter);
+	desc->inj_ctr = bgdma__desc_handle(t->counter);
+	desc->rec_ctr = bgdma__desc_handle(t->remote_counter);
 	desc->epoch = 0;
 	desc->length = __cpu_to_le32(t->length);
 	desc->dispatch = 0;
 	desc->resv = 0;
-	desc->u.at.src_region = bgdma_desc_handle(t->from.region);
+	desc->u.at.src_region = bgdma__desc_handle(t->from.region);
 	desc->u.at.dst_region = __cpu_to_le32(BGDMA_NONE);
 	desc->u.at.src_off = __cpu_to_le64(t->from.offset);
 	desc->u.at.dst_off = 0;
@@ -92,21 +92,21 @@ static inline void bgdma_desc_init(struct bgdma_desc *desc, enum bgdma_op op,
 }
 
 /* The operations that stay in the context name no target. */
-static inline void bgdma_desc_local(struct bgdma_desc *desc)
+static inline void bgdma__desc_local(struct bgdma_desc *desc)
 {
 	desc->dst_rank = 0;
 	desc->dst_ctx = 0;
 	desc->route = 0;
 }
 
-static inline void bgdma_desc_to(struct bgdma_desc *desc,
+static inline void bgdma__desc_to(struct bgdma_desc *desc,
 				 const struct bgdma_at *to)
 {
-	desc->u.at.dst_region = bgdma_desc_handle(to->region);
+	desc->u.at.dst_region = bgdma__desc_handle(to->region);
 	desc->u.at.dst_off = __cpu_to_le64(to->offset);
 }
 
-static inline void bgdma_desc_packet(struct bgdma_desc *desc,
+static inline void bgdma__desc_packet(struct bgdma_desc *desc,
 				     const struct bgdma_transfer *t)
 {
 	desc->dst_fifo = __cpu_to_le16(t->dest_fifo);
@@ -124,7 +124,7 @@ static inline void bgdma_desc_nop(struct bgdma_desc *desc, uint8_t flags)
 
 	memset(&t, 0, sizeof(t));
 	t.flags = flags;
-	bgdma_desc_init(desc, BGDMA_OP_NOP, &t);
+	bgdma__desc_init(desc, BGDMA_OP_NOP, &t);
 }
 
 /**
@@ -135,8 +135,8 @@ static inline void bgdma_desc_nop(struct bgdma_desc *desc, uint8_t flags)
 static inline void bgdma_desc_memfifo(struct bgdma_desc *desc,
 				      const struct bgdma_transfer *t)
 {
-	bgdma_desc_init(desc, BGDMA_OP_MEMFIFO, t);
-	bgdma_desc_packet(desc, t);
+	bgdma__desc_init(desc, BGDMA_OP_MEMFIFO, t);
+	bgdma__desc_packet(desc, t);
 }
 
 /**
@@ -149,7 +149,7 @@ static inline void bgdma_desc_local_memfifo(struct bgdma_desc *desc,
 {
 	bgdma_desc_memfifo(desc, t);
 	desc->op = BGDMA_OP_LOCAL_MEMFIFO;
-	bgdma_desc_local(desc);
+	bgdma__desc_local(desc);
 }
 
 /**
@@ -177,8 +177,8 @@ static inline void bgdma_desc_inline(struct bgdma_desc *desc, const void *data,
 static inline void bgdma_desc_put(struct bgdma_desc *desc,
 				  const struct bgdma_transfer *t)
 {
-	bgdma_desc_init(desc, BGDMA_OP_PUT, t);
-	bgdma_desc_to(desc, &t->to);
+	bgdma__desc_init(desc, BGDMA_OP_PUT, t);
+	bgdma__desc_to(desc, &t->to);
 }
 
 /**
@@ -191,7 +191,7 @@ static inline void bgdma_desc_local_copy(struct bgdma_desc *desc,
 {
 	bgdma_desc_put(desc, t);
 	desc->op = BGDMA_OP_LOCAL_COPY;
-	bgdma_desc_local(desc);
+	bgdma__desc_local(desc);
 }
 
 /**
@@ -204,7 +204,7 @@ static inline void bgdma_desc_local_copy(struct bgdma_desc *desc,
 static inline void bgdma_desc_rget(struct bgdma_desc *desc,
 				   const struct bgdma_transfer *t)
 {
-	bgdma_desc_init(desc, BGDMA_OP_RGET, t);
+	bgdma__desc_init(desc, BGDMA_OP_RGET, t);
 	desc->dst_fifo = __cpu_to_le16(t->dest_fifo);
 }
 

@@ -345,7 +345,7 @@ struct bgdma_rget_attr {
 };
 
 /* From handles of the library to those of descriptors; 0: none. */
-static inline struct bgdma_at bgdma_place_at(const struct bgdma_place *place)
+static inline struct bgdma_at bgdma__place_at(const struct bgdma_place *place)
 {
 	struct bgdma_at at;
 
@@ -354,13 +354,13 @@ static inline struct bgdma_at bgdma_place_at(const struct bgdma_place *place)
 	return at;
 }
 
-static inline uint32_t bgdma_counter_ref(const struct bgdma_counter *counter)
+static inline uint32_t bgdma__counter_ref(const struct bgdma_counter *counter)
 {
 	return counter ? bgdma_counter_handle(counter) : 0;
 }
 
 /* What bgdma_memfifo() and bgdma_local_memfifo() share. */
-static inline int bgdma_memfifo_inject(struct bgdma_inj_fifo *fifo,
+static inline int bgdma__memfifo_inject(struct bgdma_inj_fifo *fifo,
 				       const struct bgdma_memfifo_attr *attr,
 				       bool local)
 {
@@ -380,8 +380,8 @@ static inline int bgdma_memfifo_inject(struct bgdma_inj_fifo *fifo,
 	t.dest_fifo = attr->fifo;
 	t.dispatch = attr->dispatch;
 	t.length = (uint32_t)attr->length;
-	t.from = bgdma_place_at(&attr->from);
-	t.counter = bgdma_counter_ref(attr->counter);
+	t.from = bgdma__place_at(&attr->from);
+	t.counter = bgdma__counter_ref(attr->counter);
 	t.remote_counter = attr->remote_counter;
 	t.flags = attr->flags;
 	t.route = attr->route;
@@ -406,7 +406,7 @@ static inline int bgdma_memfifo_inject(struct bgdma_inj_fifo *fifo,
 static inline int bgdma_memfifo(struct bgdma_inj_fifo *fifo,
 				const struct bgdma_memfifo_attr *attr)
 {
-	return bgdma_memfifo_inject(fifo, attr, false);
+	return bgdma__memfifo_inject(fifo, attr, false);
 }
 
 /**
@@ -419,7 +419,7 @@ static inline int bgdma_memfifo(struct bgdma_inj_fifo *fifo,
 static inline int bgdma_local_memfifo(struct bgdma_inj_fifo *fifo,
 				      const struct bgdma_memfifo_attr *attr)
 {
-	return bgdma_memfifo_inject(fifo, attr, true);
+	return bgdma__memfifo_inject(fifo, attr, true);
 }
 
 /**
@@ -445,9 +445,9 @@ static inline int bgdma_put(struct bgdma_inj_fifo *fifo,
 	t.dest = attr->dest;
 	t.dest_ctx = attr->dest_ctx;
 	t.length = (uint32_t)attr->length;
-	t.from = bgdma_place_at(&attr->from);
+	t.from = bgdma__place_at(&attr->from);
 	t.to = attr->to;
-	t.counter = bgdma_counter_ref(attr->counter);
+	t.counter = bgdma__counter_ref(attr->counter);
 	t.remote_counter = attr->remote_counter;
 	t.flags = attr->flags;
 	t.route = attr->route;
@@ -477,10 +477,10 @@ static inline int bgdma_local_copy(struct bgdma_inj_fifo *fifo,
 
 	memset(&t, 0, sizeof(t));
 	t.length = (uint32_t)attr->length;
-	t.from = bgdma_place_at(&attr->from);
-	t.to = bgdma_place_at(&attr->to);
-	t.counter = bgdma_counter_ref(attr->counter);
-	t.remote_counter = bgdma_counter_ref(attr->rec_counter);
+	t.from = bgdma__place_at(&attr->from);
+	t.to = bgdma__place_at(&attr->to);
+	t.counter = bgdma__counter_ref(attr->counter);
+	t.remote_counter = bgdma__counter_ref(attr->rec_counter);
 	t.flags = attr->flags;
 	t.cookie = attr->cookie;
 	bgdma_desc_local_copy(desc, &t);
@@ -515,8 +515,8 @@ static inline int bgdma_rget(struct bgdma_inj_fifo *fifo,
 	t.dest_ctx = attr->dest_ctx;
 	t.dest_fifo = attr->queue;
 	t.length = attr->count * (uint32_t)sizeof(struct bgdma_desc);
-	t.from = bgdma_place_at(&attr->from);
-	t.counter = bgdma_counter_ref(attr->counter);
+	t.from = bgdma__place_at(&attr->from);
+	t.counter = bgdma__counter_ref(attr->counter);
 	t.flags = attr->flags;
 	t.route = attr->route;
 	t.cookie = attr->cookie;

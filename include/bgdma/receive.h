@@ -71,9 +71,9 @@ BGDMA_API int bgdma_rec_destroy(struct bgdma_rec_fifo *fifo);
  * bgdma_rec_id() - number of the FIFO, which senders name
  * @fifo: FIFO
  */
-static inline uint32_t bgdma_rec_id(struct bgdma_rec_fifo *fifo)
+static inline uint16_t bgdma_rec_id(struct bgdma_rec_fifo *fifo)
 {
-	return bgdma_rec_view(fifo)->id;
+	return (uint16_t)bgdma_rec_view(fifo)->id;
 }
 
 /**

@@ -70,7 +70,7 @@ BGDMA_API int bgdma_rgq_destroy(struct bgdma_rget_queue *queue);
  * bgdma_rgq_id() - number of the queue, which senders name
  * @queue: queue
  */
-BGDMA_API uint32_t bgdma_rgq_id(const struct bgdma_rget_queue *queue);
+BGDMA_API uint16_t bgdma_rgq_id(const struct bgdma_rget_queue *queue);
 
 /* See bgdma_rgq_grant(). */
 BGDMA_API struct bgdma_ctx *

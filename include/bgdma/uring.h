@@ -20,7 +20,7 @@
 /* The 16 bytes of a plain submission entry that a command owns. */
 #define BGDMA_URING_PAYLOAD	48
 
-static inline void bgdma_uring_prep_cmd(struct io_uring_sqe *sqe, int fd,
+static inline void bgdma__uring_prep_cmd(struct io_uring_sqe *sqe, int fd,
 					uint32_t cmd, const void *payload,
 					size_t bytes)
 {
@@ -44,7 +44,7 @@ static inline void bgdma_uring_prep_doorbell(struct io_uring_sqe *sqe,
 					     const struct bgdma_ctx *ctx,
 					     uint32_t flags)
 {
-	bgdma_uring_prep_cmd(sqe, bgdma_ctx_fd(ctx), BGDMA_URING_DOORBELL,
+	bgdma__uring_prep_cmd(sqe, bgdma_ctx_fd(ctx), BGDMA_URING_DOORBELL,
 			     &flags, sizeof(flags));
 }
 
@@ -61,7 +61,7 @@ static inline void
 bgdma_uring_prep_wait(struct io_uring_sqe *sqe, const struct bgdma_ctx *ctx,
 		      const struct bgdma_condition *condition)
 {
-	bgdma_uring_prep_cmd(sqe, bgdma_ctx_fd(ctx), BGDMA_URING_WAIT,
+	bgdma__uring_prep_cmd(sqe, bgdma_ctx_fd(ctx), BGDMA_URING_WAIT,
 			     condition, sizeof(*condition));
 }
 

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -137,7 +138,8 @@ static int ctx_do_attach(struct bgdma_ctx *ctx,
 	int ret;
 
 	uapi->size = sizeof(*uapi);
-	strcpy(uapi->partition, attr->partition);
+	snprintf(uapi->partition, sizeof(uapi->partition), "%s",
+		 attr->partition);
 	uapi->rank = attr->rank;
 	uapi->ctx = attr->fixed_ctx ? attr->ctx : BGDMA_CTX_ANY;
 	uapi->inj_fifos = attr->inj_fifos;
@@ -150,7 +152,8 @@ static int ctx_do_attach(struct bgdma_ctx *ctx,
 	if (ret)
 		return ret;
 
-	strcpy(ctx->info.partition, attr->partition);
+	memcpy(ctx->info.partition, uapi->partition,
+	       sizeof(ctx->info.partition));
 	ctx->info.rank = uapi->rank;
 	ctx->info.ctx = uapi->ctx;
 	ctx->info.incarnation = uapi->incarnation;
@@ -194,12 +197,16 @@ int bgdma_attach_sized(struct bgdma_ctx **ctxp,
 
 void bgdma_detach(struct bgdma_ctx *ctx)
 {
+	struct object *object, *next;
 	int i;
 
 	if (!ctx)
 		return;
-	while (ctx->objects)
-		object_free(ctx->objects);
+	for (object = ctx->objects; object; object = next) {
+		next = object->next;
+		object_unmap(object);
+		free(object->memory);
+	}
 	if (ctx->ring_state == RING_READY)
 		io_uring_queue_exit(&ctx->ring);
 	for (i = 0; i < BGDMA_AREA_COUNT; i++)

@@ -203,9 +203,9 @@ int bgdma_rgq_destroy(struct bgdma_rget_queue *queue)
 	return ret;
 }
 
-uint32_t bgdma_rgq_id(const struct bgdma_rget_queue *queue)
+uint16_t bgdma_rgq_id(const struct bgdma_rget_queue *queue)
 {
-	return queue->id;
+	return (uint16_t)queue->id;
 }
 
 struct bgdma_ctx *bgdma_rgq_ctx(const struct bgdma_rget_queue *queue)
