@@ -1,0 +1,825 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The objects of the module, and what protects each.
+ *
+ * Lock order, outermost first:
+ *
+ *   bgdma_net.lock (mutex)        the partitions of a network namespace
+ *   partition.lock (mutex)        who is attached
+ *   ctx.lock (mutex)              control calls of one context; held over
+ *                                 copies to and from user space
+ *   ctx.map_lock (mutex)          areas that can be mapped; taken in .mmap,
+ *                                 so never held over a user copy
+ *   stream ownership (bit)        a trylock, see engine/engine.c
+ *   engine.poll_lock
+ *   engine.park_lock
+ *   engine.rq_lock
+ *   rec_fifo.lock | rget_queue.lock     leaves: one packet, one remote get
+ *   waitqueues
+ *
+ * The three engine locks are never taken inside a leaf, and two leaves never
+ * nest. Engine code never looks at the task that happens to run it.
+ */
+#ifndef _BGDMA_H
+#define _BGDMA_H
+
+#include <linux/atomic.h>
+#include <linux/bitops.h>
+#include <linux/cred.h>
+#include <linux/eventfd.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+#include <linux/uidgid.h>
+#include <linux/wait.h>
+#include <linux/wait_bit.h>
+#include <linux/xarray.h>
+
+#include <linux/bgdma.h>
+
+#include "compat.h"
+
+struct bgdma_ctx;
+struct bgdma_stream;
+struct net;
+
+/* --------------------------------------------------------------------- */
+/* Small tools: engine/busy.h, engine/shm.c                               */
+
+/**
+ * struct bgdma_busy - short users of an object that may be torn down
+ * @n: one for being alive, and one per user
+ */
+struct bgdma_busy {
+	atomic_t n;
+};
+
+/**
+ * struct bgdma_shm - pages shared with user space
+ * @pages: each charged to the memory cgroup of who asked
+ * @nr: pages
+ * @addr: kernel mapping, of all pages, twice in a row if @twice
+ * @twice: mapped twice in a row on both sides
+ * @writable: user space may map it for writing
+ */
+struct bgdma_shm {
+	struct page **pages;
+	unsigned int nr;
+	void *addr;
+	bool twice;
+	bool writable;
+};
+
+/* bgdma_shm_alloc() flags */
+#define BGDMA_SHM_TWICE		1U
+#define BGDMA_SHM_WRITABLE	2U
+#define BGDMA_SHM_PAGES_ONLY	4U	/* no kernel mapping */
+
+int bgdma_shm_alloc(struct bgdma_shm *shm, u64 bytes, unsigned int flags);
+void bgdma_shm_free(struct bgdma_shm *shm);
+int bgdma_shm_mmap(struct bgdma_shm *shm, struct vm_area_struct *vma);
+
+/* Number of pages as user space maps them. */
+static inline unsigned long bgdma_shm_span(const struct bgdma_shm *shm)
+{
+	return (unsigned long)shm->nr << shm->twice;
+}
+
+/* mmap offset of an area: kind in the top bits, index below, then bytes. */
+enum bgdma_map_kind {
+	BGDMA_MAP_AREA = 1,		/* index: enum bgdma_area_id */
+	BGDMA_MAP_INJ = 2,
+	BGDMA_MAP_REC = 3,
+	BGDMA_MAP_REGION = 4,
+};
+
+#define BGDMA_MAP_KIND_SHIFT	56
+#define BGDMA_MAP_INDEX_SHIFT	40
+
+static inline u64 bgdma_map_offset(enum bgdma_map_kind kind, u32 index)
+{
+	return (u64)kind << BGDMA_MAP_KIND_SHIFT |
+	       (u64)index << BGDMA_MAP_INDEX_SHIFT;
+}
+
+/* --------------------------------------------------------------------- */
+/* Principals and grants: engine/grant.c                                  */
+
+/**
+ * struct bgdma_principal - who asks
+ * @rank: node
+ * @incarnation: of the context
+ * @ctx: context of the node
+ */
+struct bgdma_principal {
+	u32 rank;
+	u32 incarnation;
+	u16 ctx;
+};
+
+struct bgdma_grant_entry {
+	u64 lo;
+	u64 hi;
+	u32 rank;
+	u32 incarnation;
+	u32 rights;
+	u32 id;
+	u16 ctx;
+};
+
+/**
+ * struct bgdma_grants - what the owner of one object granted
+ * @rcu: readers are the engine's deliveries
+ * @n: entries
+ * @e: unordered
+ */
+struct bgdma_grants {
+	struct rcu_head rcu;
+	u32 n;
+	struct bgdma_grant_entry e[];
+};
+
+bool bgdma_granted(struct bgdma_grants __rcu *const *where,
+		   const struct bgdma_principal *who, u32 rights,
+		   u64 off, u64 len, u64 *bound);
+int bgdma_grant(struct bgdma_ctx *ctx, struct bgdma_grant *arg);
+int bgdma_revoke(struct bgdma_ctx *ctx, u32 id);
+void bgdma_grants_drop(struct bgdma_grants __rcu **where);
+
+/* --------------------------------------------------------------------- */
+/* What can go wrong with a transfer                                      */
+
+/**
+ * struct bgdma_fault - an error on its way to whom it concerns
+ * @code: enum bgdma_code
+ * @offset: where
+ * @bound: what it had to stay within
+ */
+struct bgdma_fault {
+	u32 code;
+	u64 offset;
+	u64 bound;
+};
+
+/* Results of a step of a transfer; positive ones are enum bgdma_code. */
+#define BGDMA_STEP_DONE		0
+#define BGDMA_STEP_AGAIN	(-1)	/* budget used up */
+#define BGDMA_STEP_WAIT		(-2)	/* parked: somebody else wakes it */
+
+/* --------------------------------------------------------------------- */
+/* Counters: engine/counter.c                                             */
+
+/**
+ * struct bgdma_counter - the kernel's side of a counter
+ * @grants: who may move it from outside
+ * @eventfd: where hits and errors go, when enabled
+ * @gen: last generation given by the kernel
+ * @flags: BGDMA_COUNTER_*
+ * @used: allocated; written under ctx.lock
+ */
+struct bgdma_counter {
+	struct bgdma_grants __rcu *grants;
+	struct bgdma_eventfd __rcu *eventfd;
+	u16 gen;
+	u8 flags;
+	bool used;
+};
+
+/**
+ * struct bgdma_eventfd - a bound eventfd, replaced under RCU
+ * @ctx: reference
+ * @rcu: deliveries signal under RCU
+ */
+struct bgdma_eventfd {
+	struct eventfd_ctx *ctx;
+	struct rcu_head rcu;
+};
+
+int bgdma_counter_alloc(struct bgdma_ctx *ctx, struct bgdma_counter_alloc *arg);
+int bgdma_counter_free(struct bgdma_ctx *ctx,
+		       const struct bgdma_counter_free *arg);
+int bgdma_counter_find(struct bgdma_ctx *ctx, unsigned int kind, u32 handle,
+		       const struct bgdma_principal *who);
+void bgdma_counter_sub(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
+		       u64 n);
+void bgdma_counter_fail(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
+			const struct bgdma_record *why);
+bool bgdma_counter_there(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
+void bgdma_counter_notify(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
+int bgdma_counter_clear(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
+void bgdma_counters_peer_down(struct bgdma_ctx *ctx,
+			      const struct bgdma_principal *peer);
+
+/* --------------------------------------------------------------------- */
+/* Regions: engine/region.c                                               */
+
+/**
+ * struct bgdma_region - registered memory
+ * @busy: transfers that touch its pages right now
+ * @grants: what peers may do to it
+ * @pages: its pages in order; pinned, or @mem's
+ * @nr_pages: so many
+ * @length: bytes
+ * @page_off: of its first byte in the first page
+ * @handle: slot and generation
+ * @rights: BGDMA_LOCAL_*
+ * @user: whose locked_vm is charged; NULL for driver memory
+ * @mem: driver memory
+ * @rcu: looked up under RCU
+ */
+struct bgdma_region {
+	struct bgdma_busy busy;
+	struct bgdma_grants __rcu *grants;
+	struct page **pages;
+	unsigned long nr_pages;
+	u64 length;
+	u32 page_off;
+	u32 handle;
+	u32 rights;
+	struct user_struct *user;
+	struct bgdma_shm mem;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct bgdma_payload - bytes of one step, in at most two pieces
+ * @p: where
+ * @n: bytes
+ */
+struct bgdma_payload {
+	const void *p[2];
+	u32 n[2];
+};
+
+int bgdma_region_pin(struct bgdma_ctx *ctx, struct bgdma_region_pin *arg,
+		     struct bgdma_region **out);
+int bgdma_region_alloc(struct bgdma_ctx *ctx, struct bgdma_region_alloc *arg,
+		       struct bgdma_region **out);
+void bgdma_region_publish(struct bgdma_ctx *ctx, struct bgdma_region *region);
+void bgdma_region_abandon(struct bgdma_ctx *ctx, struct bgdma_region *region);
+int bgdma_region_free(struct bgdma_ctx *ctx, u32 handle);
+void bgdma_regions_free(struct bgdma_ctx *ctx);
+struct bgdma_region *bgdma_region_get(struct bgdma_ctx *ctx, u32 handle,
+				      const struct bgdma_principal *who,
+				      u32 rights, u64 off, u64 len,
+				      struct bgdma_fault *fault);
+void bgdma_region_put(struct bgdma_region *region);
+void bgdma_region_span(const struct bgdma_region *region, u64 off, u32 n,
+		       struct bgdma_payload *out);
+void bgdma_region_write(const struct bgdma_region *region, u64 off,
+			const struct bgdma_payload *in);
+
+/* --------------------------------------------------------------------- */
+/* Streams: the descriptors of one FIFO that came from one place          */
+
+/* bgdma_stream.flags */
+#define BGDMA_STREAM_OWNED	0	/* somebody runs it: a trylock */
+#define BGDMA_STREAM_QUEUED	1	/* in a run list; rq_lock */
+#define BGDMA_STREAM_PARKED	2	/* in a list of waiting senders; park_lock */
+#define BGDMA_STREAM_ERROR	3	/* stopped until it is cleared */
+#define BGDMA_STREAM_DEAD	4	/* never runs again */
+#define BGDMA_STREAM_EXPIRED	5	/* waited too long */
+#define BGDMA_STREAM_WANTED	6	/* a control call waits to own it */
+
+/**
+ * struct bgdma_xfer - the transfer that a stream is at
+ * @desc: the engine's own copy, validated; the ring is not looked at again
+ * @seq: sequence number of the descriptor
+ * @id: transfer id: in packets, records and traces of both sides
+ * @done: bytes moved so far
+ * @uncounted: of these, not yet taken off the counters
+ * @inj_slot: injection counter, resolved; or -1
+ * @active: there is one
+ * @checked: its descriptor was found good
+ * @fault: why it failed
+ */
+struct bgdma_xfer {
+	struct bgdma_desc desc;
+	u64 seq;
+	u32 id;
+	u32 done;
+	u32 uncounted;
+	int inj_slot;
+	bool active;
+	bool checked;
+	struct bgdma_fault fault;
+};
+
+/**
+ * struct bgdma_stream_stats - written by the owner of the stream only
+ */
+struct bgdma_stream_stats {
+	u64 descriptors;
+	u64 packets;
+	u64 bytes_copied;
+	u64 errors;
+	u64 blocked;
+};
+
+/**
+ * struct bgdma_stream - the descriptors of one FIFO that came from one place
+ * @ctx: the context that executes them
+ * @kind: BGDMA_KIND_INJ_FIFO or BGDMA_KIND_RGET_QUEUE
+ * @id: of the FIFO
+ * @flags: BGDMA_STREAM_*
+ * @fetch: copy the next descriptor into @x; owner only
+ * @who: principal: the context itself, or where the descriptors came from
+ * @remote: the descriptors came from another context
+ * @head: sequence number of the next descriptor; owner only
+ * @x: transfer under way; owner only
+ * @peer: target context of the last transfer, a reference; owner only
+ * @run_node: in ctx.runnable; rq_lock
+ * @park_node: in the list of an object that it waits for; park_lock
+ * @timed_node: in engine.timed; park_lock
+ * @deadline: in jiffies; park_lock
+ * @parked_kind: what it waits for, for people
+ * @parked_id: which
+ * @stats: what it did
+ */
+struct bgdma_stream {
+	struct bgdma_ctx *ctx;
+	u16 kind;
+	u32 id;
+	unsigned long flags;
+	int (*fetch)(struct bgdma_stream *s);
+	struct bgdma_principal who;
+	bool remote;
+	u64 head;
+	struct bgdma_xfer x;
+	struct bgdma_ctx *peer;
+	struct list_head run_node;
+	struct list_head park_node;
+	struct list_head timed_node;
+	unsigned long deadline;
+	u32 parked_kind;
+	u32 parked_id;
+	struct bgdma_stream_stats stats;
+};
+
+/**
+ * struct bgdma_inj_fifo - an injection FIFO: a ring that user space fills
+ * @s: its one stream
+ * @shm: the ring
+ * @user: line with the tail, user's page: never trusted
+ * @kern: line with head, done and state
+ * @rec: error record
+ * @mask: entries - 1
+ * @rcu: looked up by the engine's poller under RCU
+ */
+struct bgdma_inj_fifo {
+	struct bgdma_stream s;
+	struct bgdma_shm shm;
+	struct bgdma_inj_user *user;
+	struct bgdma_inj_kern *kern;
+	struct bgdma_record *rec;
+	u32 mask;
+	struct rcu_head rcu;
+};
+
+int bgdma_inj_create(struct bgdma_ctx *ctx, struct bgdma_inj_create *arg,
+		     struct bgdma_inj_fifo **out);
+void bgdma_inj_free(struct bgdma_inj_fifo *fifo);
+bool bgdma_inj_pending(struct bgdma_inj_fifo *fifo);
+void bgdma_inj_publish(struct bgdma_inj_fifo *fifo, u64 done);
+void bgdma_inj_fail(struct bgdma_inj_fifo *fifo);
+int bgdma_inj_clear(struct bgdma_inj_fifo *fifo, bool flush);
+int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo, struct bgdma_cancel *arg);
+
+/**
+ * struct bgdma_rec_fifo - a reception FIFO: a ring that the engine fills
+ * @lock: leaf; held for one packet
+ * @ctx: owner
+ * @shm: the ring, mapped twice in a row
+ * @user: line with the head, user's page: never trusted
+ * @kern: line with the tail
+ * @rec: error record
+ * @grants: who may send to it
+ * @eventfd: where arrivals go that it is armed for
+ * @waiters: streams that found it full; park_lock
+ * @tail: bytes written; @lock
+ * @packets: packets written; @lock
+ * @marked: marked packets; @lock
+ * @size: bytes of the ring
+ * @id: in its context
+ * @dead: being destroyed; @lock
+ * @rcu: looked up under RCU
+ */
+struct bgdma_rec_fifo {
+	spinlock_t lock;
+	struct bgdma_ctx *ctx;
+	struct bgdma_shm shm;
+	struct bgdma_rec_user *user;
+	struct bgdma_rec_kern *kern;
+	struct bgdma_record *rec;
+	struct bgdma_grants __rcu *grants;
+	struct bgdma_eventfd __rcu *eventfd;
+	struct list_head waiters;
+	u64 tail;
+	u64 packets;
+	u64 marked;
+	u32 size;
+	u32 id;
+	bool dead;
+	struct rcu_head rcu;
+};
+
+int bgdma_rec_create(struct bgdma_ctx *ctx, struct bgdma_rec_create *arg,
+		     struct bgdma_rec_fifo **out);
+void bgdma_rec_free(struct bgdma_rec_fifo *fifo);
+int bgdma_rec_deliver(struct bgdma_rec_fifo *fifo,
+		      const struct bgdma_packet *header,
+		      const struct bgdma_payload *payload);
+bool bgdma_rec_room(struct bgdma_rec_fifo *fifo, u32 bytes);
+u64 bgdma_rec_used(struct bgdma_rec_fifo *fifo);
+bool bgdma_rec_armed(struct bgdma_rec_fifo *fifo);
+void bgdma_rec_clear(struct bgdma_rec_fifo *fifo, bool flush);
+
+/**
+ * struct bgdma_rget_sub - what one sender has waiting in a remote-get queue
+ * @s: the stream that executes it
+ * @queue: it belongs to
+ * @slots: quota descriptors
+ * @head: taken; queue.lock
+ * @tail: put in; queue.lock
+ * @bound: @s.who is valid; queue.lock
+ * @waiters: streams that found it full; park_lock
+ */
+struct bgdma_rget_sub {
+	struct bgdma_stream s;
+	struct bgdma_rget_queue *queue;
+	struct bgdma_desc *slots;
+	u32 head;
+	u32 tail;
+	bool bound;
+};
+
+/**
+ * struct bgdma_rget_queue - a remote-get queue: filled by engines only
+ * @lock: leaf; held for one remote get
+ * @ctx: owner, which executes what arrives
+ * @grants: who may inject
+ * @rec: last descriptor that was refused
+ * @waiters: streams that found no room; park_lock
+ * @refused: descriptors refused; owner of a stream
+ * @quota: slots of a sub-queue, a power of two
+ * @nsubs: sub-queues
+ * @timeout: how long a remote get waits for room, in jiffies
+ * @id: in its context
+ * @dead: being destroyed; @lock
+ * @rcu: looked up under RCU
+ * @subs: the sub-queues
+ */
+struct bgdma_rget_queue {
+	spinlock_t lock;
+	struct bgdma_ctx *ctx;
+	struct bgdma_grants __rcu *grants;
+	struct bgdma_record *rec;
+	struct list_head waiters;
+	atomic64_t refused;
+	u32 quota;
+	u32 nsubs;
+	unsigned long timeout;
+	u32 id;
+	bool dead;
+	struct rcu_head rcu;
+	struct bgdma_rget_sub subs[];
+};
+
+int bgdma_rgq_create(struct bgdma_ctx *ctx, struct bgdma_rgq_create *arg,
+		     struct bgdma_rget_queue **out);
+void bgdma_rgq_free(struct bgdma_rget_queue *queue);
+int bgdma_rgq_deliver(struct bgdma_rget_queue *queue,
+		      const struct bgdma_principal *who,
+		      const struct bgdma_payload *descs, u32 n);
+bool bgdma_rgq_room(struct bgdma_rget_queue *queue,
+		    const struct bgdma_principal *who, u32 n);
+void bgdma_rgq_refuse(struct bgdma_stream *s);
+void bgdma_rgq_clear(struct bgdma_rget_queue *queue, bool flush);
+
+/* --------------------------------------------------------------------- */
+/* Contexts: engine/context.c                                             */
+
+/**
+ * struct bgdma_ctx - one open file, and once attached one share of a node
+ * @ref: the file, and streams that remember it as their peer
+ * @calls: control calls under way, once attached
+ * @busy: deliveries under way, once attached
+ * @lock: control calls that change something
+ * @map_lock: what can be mapped
+ * @wq: whoever waits for anything of this context
+ * @waiting: tasks in BGDMA_IOC_WAIT
+ * @mm: of the process that attached; a reference to the struct only
+ * @files: of that process, to see it exit
+ * @partition: reference
+ * @user: scheduling and limits of its owner
+ * @cred: of the process that attached
+ * @rank: node
+ * @id: number among the contexts of the node
+ * @who: itself as a principal
+ * @attached: published; partition.lock
+ * @dead: the partition, or the process, is gone
+ * @released: freed what it held; @lock
+ * @n_inj: room in @inj, and so on
+ * @area: the shared pages, by enum bgdma_area_id
+ * @uctl: head of USER_CTL
+ * @kctl: head of KERN_CTL
+ * @cells: counter cells by kind
+ * @counter_rec: their error records
+ * @counters: kernel side of the counters by kind
+ * @inj: injection FIFOs; pointers change under @lock, read under RCU
+ * @rec: reception FIFOs; likewise
+ * @rgq: remote-get queues; likewise
+ * @regions: by slot; xa_lock, read under RCU
+ * @region_next: slot to try next
+ * @region_gen: generation of the slots given out in this round
+ * @grant_next: id of the next grant
+ * @event_lock: a leaf too, for one event
+ * @events: the ring
+ * @events_mask: entries - 1
+ * @events_tail: written
+ * @event_fd: eventfd for events
+ * @talked: hash of the ranks that it exchanged something with
+ * @runnable: streams that want to run; rq_lock
+ * @rq_node: in user.runnable; rq_lock
+ * @poll_node: in engine.polled; poll_lock
+ * @poll_until: in ns; poll_lock
+ * @part_node: in partition.contexts; partition.lock
+ * @stats_gone: of FIFOs that were destroyed; @lock
+ * @rcu: freed after a grace period
+ */
+struct bgdma_ctx {
+	struct kref ref;
+	struct bgdma_busy calls;
+	struct bgdma_busy busy;
+	struct mutex lock;
+	struct mutex map_lock;
+	wait_queue_head_t wq;
+	atomic_t waiting;
+	struct mm_struct *mm;
+	void *files;
+	struct bgdma_partition *partition;
+	struct bgdma_user *user;
+	u32 rank;
+	u16 id;
+	struct bgdma_principal who;
+	bool attached;
+	bool dead;
+	bool released;
+	u32 n_inj, n_rec, n_rgq, n_ctr[2];
+	struct bgdma_shm area[BGDMA_AREA_COUNT];
+	struct bgdma_user_ctl *uctl;
+	struct bgdma_kern_ctl *kctl;
+	struct bgdma_inj_user *inj_user;
+	struct bgdma_rec_user *rec_user;
+	struct bgdma_inj_kern *inj_kern;
+	struct bgdma_rec_kern *rec_kern;
+	struct bgdma_counter_cell *cells[2];
+	struct bgdma_record *counter_rec[2];
+	struct bgdma_record *inj_rec, *rec_rec, *rgq_rec;
+	struct bgdma_counter *counters[2];
+	struct bgdma_inj_fifo __rcu **inj;
+	struct bgdma_rec_fifo __rcu **rec;
+	struct bgdma_rget_queue __rcu **rgq;
+	struct xarray regions;
+	u32 region_next;
+	u32 region_gen;
+	u32 grant_next;
+	spinlock_t event_lock;
+	struct bgdma_event *events;
+	u32 events_mask;
+	u64 events_tail;
+	struct bgdma_eventfd __rcu *event_fd;
+	DECLARE_BITMAP(talked, 1024);
+	struct list_head runnable;
+	struct list_head rq_node;
+	struct list_head poll_node;
+	u64 poll_until;
+	struct list_head part_node;
+	struct bgdma_stream_stats stats_gone;
+	struct rcu_head rcu;
+};
+
+struct bgdma_ctx *bgdma_ctx_new(void);
+int bgdma_ctx_attach(struct bgdma_ctx *ctx, struct bgdma_attach *arg);
+void bgdma_ctx_detach(struct bgdma_ctx *ctx);
+int bgdma_ctx_fifo_end(struct bgdma_ctx *ctx, u32 kind, u32 id);
+void bgdma_ctx_release(struct bgdma_ctx *ctx);
+void bgdma_ctx_put(struct bgdma_ctx *ctx);
+size_t bgdma_ctx_bytes(struct bgdma_ctx *ctx);
+void bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out);
+
+/* Events and records: engine/event.c */
+void bgdma_event_post(struct bgdma_ctx *ctx, const struct bgdma_event *event);
+bool bgdma_record_set(struct bgdma_ctx *ctx, struct bgdma_record *rec,
+		      const struct bgdma_record *why);
+void bgdma_record_clear(struct bgdma_ctx *ctx, struct bgdma_record *rec);
+void bgdma_record_of(const struct bgdma_stream *s, struct bgdma_record *out);
+int bgdma_event_bind(struct bgdma_ctx *ctx,
+		     const struct bgdma_event_bind *arg);
+void bgdma_eventfd_drop(struct bgdma_eventfd __rcu **where);
+void bgdma_eventfd_signal(struct bgdma_eventfd __rcu *const *where);
+
+/* Waiting: engine/wait.c */
+bool bgdma_ctx_ready(struct bgdma_ctx *ctx);
+int bgdma_wait(struct bgdma_ctx *ctx, const struct bgdma_condition *cond,
+	       u32 count, s64 timeout_ns, u32 *ready);
+void bgdma_condition_arm(struct bgdma_ctx *ctx,
+			 const struct bgdma_condition *cond, int by);
+int bgdma_condition_test(struct bgdma_ctx *ctx,
+			 const struct bgdma_condition *cond);
+
+/* --------------------------------------------------------------------- */
+/* The engine: engine/engine.c, desc.c, ops.c, deliver.c                  */
+
+/**
+ * struct bgdma_user - everything of one uid that the engine runs
+ * @uid: in the initial namespace
+ * @contexts: attached
+ * @runnable: contexts with streams that want to run; rq_lock
+ * @rq_node: in engine.rq; rq_lock
+ * @node: in engine.users; engine.lock
+ */
+struct bgdma_user {
+	kuid_t uid;
+	u32 contexts;
+	struct list_head runnable;
+	struct list_head rq_node;
+	struct list_head node;
+};
+
+/**
+ * struct bgdma_budget - what a run may still do before it makes room
+ * @bytes: payload
+ * @descs: descriptors
+ */
+struct bgdma_budget {
+	s32 bytes;
+	s32 descs;
+};
+
+int bgdma_engine_init(void);
+void bgdma_engine_exit(void);
+struct bgdma_user *bgdma_engine_join(kuid_t uid, u32 max_contexts);
+void bgdma_engine_leave(struct bgdma_user *user);
+void bgdma_doorbell(struct bgdma_ctx *ctx, bool pool);
+void bgdma_stream_init(struct bgdma_stream *s, struct bgdma_ctx *ctx, u16 kind,
+		       u32 id, int (*fetch)(struct bgdma_stream *s));
+void bgdma_stream_wake(struct bgdma_stream *s);
+void bgdma_stream_own(struct bgdma_stream *s);
+void bgdma_stream_disown(struct bgdma_stream *s);
+void bgdma_stream_kill(struct bgdma_stream *s);
+void bgdma_stream_park(struct bgdma_stream *s, struct list_head *waiters,
+		       unsigned long timeout, u32 kind, u32 id);
+void bgdma_stream_unpark(struct bgdma_stream *s);
+void bgdma_waiters_wake(struct list_head *waiters);
+void bgdma_rec_kick(struct bgdma_rec_fifo *fifo);
+void bgdma_ctx_unpoll(struct bgdma_ctx *ctx);
+u32 bgdma_engine_threads(void);
+
+u32 bgdma_desc_check(const struct bgdma_stream *s, struct bgdma_fault *fault);
+int bgdma_op_run(struct bgdma_stream *s, struct bgdma_budget *budget);
+void bgdma_op_fail(struct bgdma_stream *s);
+
+extern const u32 bgdma_ops_supported;
+
+/*
+ * What lands on a node, from any side: called by a fabric with a busy
+ * reference on @ctx, inside a slice (see engine/busy.h).
+ */
+int bgdma_deliver_put(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		      const struct bgdma_payload *payload, u32 n);
+int bgdma_deliver_memfifo(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+			  const struct bgdma_payload *payload, u32 n);
+int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		       const struct bgdma_payload *descs, u32 n);
+void bgdma_deliver_count(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+			 u32 n);
+void bgdma_deliver_abort(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+			 u32 left);
+
+/* --------------------------------------------------------------------- */
+/* The fabric, as the engine sees it: fabric/                             */
+
+/**
+ * struct bgdma_fabric_ops - how a stream's transfer reaches its target
+ * @put: bytes for the target region, at most BGDMA_PACKET_MAX
+ * @memfifo: one packet
+ * @rget: all descriptors of one remote get
+ * @count: so many bytes (or one transfer) are visible at the target
+ * @abort: the transfer ends here, with so many bytes never to come
+ * @refused: tell the sender of a remote descriptor that it was refused
+ *
+ * The first three return BGDMA_STEP_DONE, BGDMA_STEP_WAIT when the stream was
+ * parked, or an enum bgdma_code with s->x.fault filled in.
+ */
+struct bgdma_fabric_ops {
+	int (*put)(struct bgdma_stream *s, const struct bgdma_payload *p, u32 n);
+	int (*memfifo)(struct bgdma_stream *s, const struct bgdma_payload *p,
+		       u32 n);
+	int (*rget)(struct bgdma_stream *s, const struct bgdma_payload *p, u32 n);
+	void (*count)(struct bgdma_stream *s, u32 n);
+	void (*abort)(struct bgdma_stream *s, u32 left);
+	void (*refused)(struct bgdma_stream *s);
+};
+
+extern const struct bgdma_fabric_ops bgdma_loopback;
+
+/**
+ * struct bgdma_node - a coordinate where somebody is attached
+ * @uid: whose it is until the last context leaves
+ * @contexts: so many
+ * @ids: numbers given out
+ */
+struct bgdma_node {
+	kuid_t uid;
+	u32 contexts;
+	DECLARE_BITMAP(ids, BGDMA_CTX_PER_NODE);
+};
+
+/**
+ * struct bgdma_partition - a torus or mesh of nodes
+ * @ref: the namespace's list, contexts, netlink calls
+ * @lock: attach and detach
+ * @name: unique in its namespace
+ * @dims: nodes along X, Y, Z
+ * @torus: bit per axis
+ * @uid: owner
+ * @gid: group
+ * @mode: as of a file: r and w both needed to attach
+ * @poll_ns: how long the engine polls after work
+ * @quantum: bytes that a stream moves in one turn
+ * @max_contexts: of one user
+ * @max_inj: injection FIFOs of one context
+ * @size: nodes
+ * @incarnation: last one given out
+ * @dead: deleted; @lock
+ * @fabric: how its nodes reach each other
+ * @ctxs: by rank << 8 | context; written under @lock, read under RCU
+ * @nodes: struct bgdma_node by rank; @lock
+ * @contexts: attached; @lock
+ * @node: in bgdma_net.partitions; bgdma_net.lock
+ */
+struct bgdma_partition {
+	struct kref ref;
+	struct mutex lock;
+	char name[BGDMA_NAME_MAX];
+	u32 dims[3];
+	u32 torus;
+	kuid_t uid;
+	kgid_t gid;
+	u16 mode;
+	u64 poll_ns;
+	u32 quantum;
+	u32 max_contexts;
+	u32 max_inj;
+	u32 size;
+	u32 incarnation;
+	bool dead;
+	const struct bgdma_fabric_ops *fabric;
+	struct xarray ctxs;
+	struct xarray nodes;
+	struct list_head contexts;
+	struct list_head node;
+};
+
+/**
+ * struct bgdma_net - the partitions of one network namespace
+ * @lock: the list
+ * @partitions: of it
+ */
+struct bgdma_net {
+	struct mutex lock;
+	struct list_head partitions;
+};
+
+struct bgdma_net *bgdma_net(struct net *net);
+int bgdma_partition_add(struct bgdma_net *bn, struct bgdma_partition *part);
+struct bgdma_partition *bgdma_partition_new(const char *name);
+struct bgdma_partition *bgdma_partition_find(struct bgdma_net *bn,
+					     const char *name);
+int bgdma_partition_del(struct bgdma_net *bn, struct bgdma_partition *part);
+void bgdma_partition_put(struct bgdma_partition *part);
+int bgdma_partition_attach(struct bgdma_partition *part, struct bgdma_ctx *ctx,
+			   u16 want);
+void bgdma_partition_detach(struct bgdma_ctx *ctx);
+struct bgdma_ctx *bgdma_partition_peer(struct bgdma_partition *part, u32 rank,
+				       u16 id);
+int bgdma_fabric_init(void);
+void bgdma_fabric_exit(void);
+
+#define BGDMA_QUANTUM_DEFAULT	65536
+#define BGDMA_POLL_NS_DEFAULT	50000
+#define BGDMA_CONTEXTS_DEFAULT	8192
+
+/* Control: control/netlink.c, control/stats.c */
+int bgdma_control_init(void);
+void bgdma_control_exit(void);
+
+/* Front: front/cdev.c */
+int bgdma_front_init(void);
+void bgdma_front_exit(void);
+
+#endif /* _BGDMA_H */

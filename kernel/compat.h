@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What differs between the kernels that we build on: 6.1 and 6.12. The only
+ * place that looks at the kernel's version, and only where no macro or header
+ * tells the difference.
+ */
+#ifndef _BGDMA_COMPAT_H
+#define _BGDMA_COMPAT_H
+
+#include <linux/cleanup.h>
+#include <linux/eventfd.h>
+#include <linux/mm.h>
+#include <linux/version.h>
+
+#if __has_include(<linux/io_uring/cmd.h>)
+#include <linux/io_uring/cmd.h>
+#define BGDMA_URING_CAN_CANCEL 1
+#else
+#include <linux/io_uring.h>
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static inline void bgdma_vm_flags(struct vm_area_struct *vma,
+				  unsigned long set, unsigned long clear)
+{
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+}
+#else
+static inline void bgdma_vm_flags(struct vm_area_struct *vma,
+				  unsigned long set, unsigned long clear)
+{
+	vm_flags_mod(vma, set, clear);
+}
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+#define bgdma_eventfd_notify(ctx) eventfd_signal(ctx, 1)
+#else
+#define bgdma_eventfd_notify(ctx) eventfd_signal(ctx)
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+#define bgdma_pin_user_pages(start, nr, flags, pages) \
+	pin_user_pages(start, nr, flags, pages, NULL)
+#else
+#define bgdma_pin_user_pages(start, nr, flags, pages) \
+	pin_user_pages(start, nr, flags, pages)
+#endif
+
+/* ---- netlink (control/) ---- */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+#define bgdma_dump_attrs(cb) (genl_dumpit_info(cb)->attrs)
+#else
+#define bgdma_dump_attrs(cb) (genl_dumpit_info(cb)->info.attrs)
+#endif
+#define bgdma_dump_maxattr(cb) (genl_dumpit_info(cb)->op.maxattr)
+
+#endif /* _BGDMA_COMPAT_H */

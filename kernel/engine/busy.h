@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Short references, and the sections in which the engine may hold them.
+ *
+ * A busy count is one for being alive and one per user. Teardown drops the
+ * one and waits for zero, so users must be brief: the engine takes references
+ * on somebody else's objects only inside a slice, one piece of at most
+ * BGDMA_PACKET_MAX bytes. A slice is not preemptible (but on PREEMPT_RT, where
+ * the leaf locks sleep), so that a runner which the scheduler throttles never
+ * holds up the teardown of another user's object.
+ */
+#ifndef _BGDMA_BUSY_H
+#define _BGDMA_BUSY_H
+
+#include "../bgdma.h"
+
+static inline void bgdma_busy_init(struct bgdma_busy *busy)
+{
+	atomic_set(&busy->n, 1);
+}
+
+static inline bool bgdma_busy_get(struct bgdma_busy *busy)
+{
+	return atomic_inc_not_zero(&busy->n);
+}
+
+/* The object may be gone as soon as the count is down: only use its address. */
+static inline void bgdma_busy_put(struct bgdma_busy *busy)
+{
+	if (atomic_dec_and_test(&busy->n))
+		wake_up_var(busy);
+}
+
+/* Wait for the users to leave; the count for being alive was dropped. */
+static inline void bgdma_busy_wait(struct bgdma_busy *busy)
+{
+	wait_var_event(busy, !atomic_read_acquire(&busy->n));
+}
+
+#ifdef CONFIG_PREEMPT_RT
+static inline void bgdma_slice_begin(void) __acquires(RCU)
+{
+	rcu_read_lock();
+}
+
+static inline void bgdma_slice_end(void) __releases(RCU)
+{
+	rcu_read_unlock();
+}
+#else
+static inline void bgdma_slice_begin(void) __acquires(RCU_SCHED)
+{
+	rcu_read_lock_sched();
+}
+
+static inline void bgdma_slice_end(void) __releases(RCU_SCHED)
+{
+	rcu_read_unlock_sched();
+}
+#endif
+
+/* Inside a slice, or under plain RCU where only the pointer is needed. */
+#define bgdma_deref(p) \
+	rcu_dereference_check(p, rcu_read_lock_held() || \
+				 rcu_read_lock_sched_held())
+
+#endif /* _BGDMA_BUSY_H */

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Byte counters. The value lives in a cell that the owner maps; both sides
+ * change it by atomic adds only. A wrong value that user space wrote can wake
+ * or hang its owner and nobody else. The kernel keeps the rights, the
+ * generations and the error records on its own side.
+ */
+#include <linux/nospec.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+
+#include "../bgdma.h"
+#include "../control/trace.h"
+#include "busy.h"
+#include "ring.h"
+
+static atomic64_t *bgdma_cell_value(struct bgdma_counter_cell *cell)
+{
+	BUILD_BUG_ON(sizeof(struct bgdma_counter_cell) != 64);
+	return (atomic64_t *)&cell->value;
+}
+
+static void bgdma_counter_reset(struct bgdma_ctx *ctx, unsigned int kind,
+				u32 slot, u8 flags)
+{
+	struct bgdma_counter_cell *cell = &ctx->cells[kind][slot];
+	struct bgdma_counter *c = &ctx->counters[kind][slot];
+
+	c->gen = c->gen == U16_MAX ? 1 : c->gen + 1;
+	c->flags = flags;
+	bgdma_ring_clear_bit(ctx->uctl->hit_zero[kind], slot);
+	bgdma_ring_clear_bit(ctx->uctl->enable[kind], slot);
+	WRITE_ONCE(cell->zero_seq, 0);
+	WRITE_ONCE(cell->wake_at, 0);
+	WRITE_ONCE(cell->arm, 0);
+	WRITE_ONCE(cell->lease_peer, BGDMA_RANK_ANY);
+	WRITE_ONCE(cell->lease_ctx, BGDMA_CTX_ANY);
+	atomic64_set(bgdma_cell_value(cell), 0);
+	/* Engines take the new generation only after the rest. */
+	smp_store_release(&cell->lease_gen, c->gen);
+}
+
+/**
+ * bgdma_counter_alloc() - allocate counters in a row
+ * @ctx: owner
+ * @arg: BGDMA_IOC_COUNTER_ALLOC's; @arg->first is filled in
+ *
+ * Context: ctx.lock held.
+ * Return: 0, -EINVAL or -ENOSPC.
+ */
+int bgdma_counter_alloc(struct bgdma_ctx *ctx, struct bgdma_counter_alloc *arg)
+{
+	unsigned int kind = arg->kind - BGDMA_KIND_INJ_COUNTER;
+	u32 first, run = 0;
+
+	lockdep_assert_held(&ctx->lock);
+	if (kind > 1 || (arg->flags & ~BGDMA_COUNTER_NO_UNDERFLOW) || arg->resv)
+		return -EINVAL;
+	if (!arg->count || arg->count > BGDMA_COUNTERS_MAX)
+		return -EINVAL;
+
+	for (first = 0; first < ctx->n_ctr[kind]; first++) {
+		run = ctx->counters[kind][first].used ? 0 : run + 1;
+		if (run == arg->count)
+			break;
+	}
+	if (run != arg->count)
+		return -ENOSPC;
+
+	arg->first = first + 1 - run;
+	for (; run; run--, first--) {
+		bgdma_counter_reset(ctx, kind, first, arg->flags);
+		WRITE_ONCE(ctx->counters[kind][first].used, true);
+	}
+	return 0;
+}
+
+/**
+ * bgdma_counter_free() - give counters back
+ * @ctx: owner
+ * @arg: BGDMA_IOC_COUNTER_FREE's
+ *
+ * Context: ctx.lock held.
+ * Return: 0, -EINVAL or -ENOENT.
+ */
+int bgdma_counter_free(struct bgdma_ctx *ctx,
+		       const struct bgdma_counter_free *arg)
+{
+	unsigned int kind = arg->kind - BGDMA_KIND_INJ_COUNTER;
+	u32 i;
+
+	lockdep_assert_held(&ctx->lock);
+	if (kind > 1 || !arg->count)
+		return -EINVAL;
+	if (arg->first >= ctx->n_ctr[kind] ||
+	    arg->count > ctx->n_ctr[kind] - arg->first)
+		return -ENOENT;
+	for (i = arg->first; i < arg->first + arg->count; i++) {
+		if (!ctx->counters[kind][i].used)
+			return -ENOENT;
+	}
+	for (i = arg->first; i < arg->first + arg->count; i++) {
+		struct bgdma_counter *c = &ctx->counters[kind][i];
+
+		WRITE_ONCE(c->used, false);
+		WRITE_ONCE(ctx->cells[kind][i].lease_gen, 0);
+		bgdma_ring_clear_bit(ctx->uctl->enable[kind], i);
+		bgdma_grants_drop(&c->grants);
+		bgdma_eventfd_drop(&c->eventfd);
+		bgdma_counter_clear(ctx, kind, i);
+	}
+	return 0;
+}
+
+/**
+ * bgdma_counter_find() - resolve a handle
+ * @ctx: owner of the counter
+ * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
+ * @handle: slot and generation
+ * @who: wants to move it; NULL for the owner
+ *
+ * Context: inside a slice if @who is not NULL.
+ * Return: the slot, or the negative of an enum bgdma_code.
+ */
+int bgdma_counter_find(struct bgdma_ctx *ctx, unsigned int kind, u32 handle,
+		       const struct bgdma_principal *who)
+{
+	u32 slot = BGDMA_HANDLE_SLOT(handle);
+	const struct bgdma_counter_cell *cell;
+	u64 bound;
+	u32 peer;
+
+	if (slot >= ctx->n_ctr[kind])
+		return -BGDMA_E_COUNTER;
+	slot = array_index_nospec(slot, ctx->n_ctr[kind]);
+	if (!READ_ONCE(ctx->counters[kind][slot].used))
+		return -BGDMA_E_COUNTER;
+	cell = &ctx->cells[kind][slot];
+	if (!BGDMA_HANDLE_GEN(handle) ||
+	    smp_load_acquire(&cell->lease_gen) != BGDMA_HANDLE_GEN(handle))
+		return -BGDMA_E_STALE;
+	if (!who)
+		return slot;
+
+	if (!bgdma_granted(&ctx->counters[kind][slot].grants, who,
+			   BGDMA_RIGHT_COUNT, 0, 0, &bound))
+		return -BGDMA_E_RIGHTS;
+	peer = READ_ONCE(cell->lease_peer);
+	if (peer == BGDMA_RANK_ANY)
+		return slot;
+	if (peer == who->rank) {
+		u32 ctx_id = READ_ONCE(cell->lease_ctx);
+
+		if (ctx_id == BGDMA_CTX_ANY || ctx_id == who->ctx)
+			return slot;
+	}
+	return -BGDMA_E_RIGHTS;
+}
+
+/* Somebody may sleep on this counter, or have asked for interrupts. */
+static void bgdma_counter_wake(struct bgdma_ctx *ctx, unsigned int kind,
+			       u32 slot)
+{
+	bool enabled = bgdma_ring_test_bit(ctx->uctl->enable[kind], slot);
+
+	if (enabled)
+		bgdma_eventfd_signal(&ctx->counters[kind][slot].eventfd);
+	if ((enabled || atomic_read(&ctx->waiting)) &&
+	    waitqueue_active(&ctx->wq))
+		wake_up_poll(&ctx->wq, EPOLLIN | EPOLLRDNORM);
+}
+
+static void bgdma_counter_error(struct bgdma_ctx *ctx, unsigned int kind,
+				u32 slot, const struct bgdma_record *why)
+{
+	struct bgdma_event event = {
+		.type = BGDMA_EVENT_COUNTER,
+		.code = why->code,
+		.peer_rank = why->peer_rank,
+		.peer_ctx = why->peer_ctx,
+		.kind = BGDMA_KIND_INJ_COUNTER + kind,
+		.object = slot,
+		.desc_seq = why->desc_seq,
+		.transfer_id = why->transfer_id,
+		.offset = why->offset,
+		.bound = why->bound,
+	};
+
+	if (bgdma_record_set(ctx, &ctx->counter_rec[kind][slot], why)) {
+		bgdma_ring_set_bit(ctx->kctl->counter_error[kind], slot);
+		bgdma_event_post(ctx, &event);
+	}
+	bgdma_ring_barrier();
+	bgdma_counter_wake(ctx, kind, slot);
+}
+
+static void bgdma_counter_underflow(struct bgdma_ctx *ctx, unsigned int kind,
+				    u32 slot, s64 value)
+{
+	struct bgdma_record why = {
+		.code = BGDMA_E_UNDERFLOW,
+		.peer_rank = BGDMA_RANK_ANY,
+		.peer_ctx = BGDMA_CTX_ANY,
+		.offset = value,
+	};
+
+	bgdma_counter_error(ctx, kind, slot, &why);
+}
+
+/* The value came to its wake mark, to zero, or below. */
+static void bgdma_counter_low(struct bgdma_ctx *ctx, unsigned int kind,
+			      u32 slot, s64 value, u64 n)
+{
+	struct bgdma_counter_cell *cell = &ctx->cells[kind][slot];
+
+	if (!value) {
+		atomic64_inc((atomic64_t *)&cell->zero_seq);
+		bgdma_ring_set_bit(ctx->uctl->hit_zero[kind], slot);
+		trace_bgdma_hit_zero(ctx, kind, slot);
+	} else if (value < 0 && value + (s64)n >= 0 &&
+		   !(ctx->counters[kind][slot].flags &
+		     BGDMA_COUNTER_NO_UNDERFLOW)) {
+		bgdma_counter_underflow(ctx, kind, slot, value);
+	}
+	/* The value and the hit bit before the look for sleepers: ring.h. */
+	bgdma_ring_barrier();
+	bgdma_counter_wake(ctx, kind, slot);
+}
+
+/**
+ * bgdma_counter_sub() - count what was moved
+ * @ctx: owner of the counter
+ * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
+ * @slot: from bgdma_counter_find()
+ * @n: bytes or transfers; 0 moves nothing
+ *
+ * Context: a busy reference on @ctx, or a run of one of its streams.
+ */
+void bgdma_counter_sub(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
+		       u64 n)
+{
+	struct bgdma_counter_cell *cell = &ctx->cells[kind][slot];
+	s64 value;
+
+	if (!n)
+		return;
+	value = atomic64_sub_return(n, bgdma_cell_value(cell));
+	trace_bgdma_counter(ctx, kind, slot, value, n);
+	if (value <= 0 || value <= READ_ONCE(cell->wake_at))
+		bgdma_counter_low(ctx, kind, slot, value, n);
+}
+
+/**
+ * bgdma_counter_fail() - tell a counter that its transfer failed
+ * @ctx: owner of the counter
+ * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
+ * @slot: from bgdma_counter_find()
+ * @why: record to show
+ *
+ * Context: as bgdma_counter_sub().
+ */
+void bgdma_counter_fail(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
+			const struct bgdma_record *why)
+{
+	bgdma_counter_error(ctx, kind, slot, why);
+}
+
+/**
+ * bgdma_counter_there() - is a wait for this counter over?
+ * @ctx: owner
+ * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
+ * @slot: valid
+ *
+ * Return: true when its value is at or below its wake mark, or its hit bit or
+ * an error is set.
+ */
+bool bgdma_counter_there(struct bgdma_ctx *ctx, unsigned int kind, u32 slot)
+{
+	const struct bgdma_counter_cell *cell = &ctx->cells[kind][slot];
+
+	return READ_ONCE(cell->value) <= READ_ONCE(cell->wake_at) ||
+	       bgdma_ring_test_bit(ctx->uctl->hit_zero[kind], slot) ||
+	       bgdma_ring_test_bit(ctx->kctl->counter_error[kind], slot);
+}
+
+/**
+ * bgdma_counter_notify() - software's own add reached the mark
+ * @ctx: owner
+ * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
+ * @slot: less than ctx.n_ctr[kind]
+ */
+void bgdma_counter_notify(struct bgdma_ctx *ctx, unsigned int kind, u32 slot)
+{
+	bgdma_ring_barrier();
+	rcu_read_lock();
+	bgdma_counter_wake(ctx, kind, slot);
+	rcu_read_unlock();
+}
+
+/**
+ * bgdma_counter_clear() - clear the error of a counter
+ * @ctx: owner
+ * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
+ * @slot: which
+ *
+ * Return: 0 or -ENOENT.
+ */
+int bgdma_counter_clear(struct bgdma_ctx *ctx, unsigned int kind, u32 slot)
+{
+	if (slot >= ctx->n_ctr[kind])
+		return -ENOENT;
+	bgdma_ring_clear_bit(ctx->kctl->counter_error[kind], slot);
+	bgdma_record_clear(ctx, &ctx->counter_rec[kind][slot]);
+	return 0;
+}
+
+/**
+ * bgdma_counters_peer_down() - wake whoever waits for a peer that is gone
+ * @ctx: owner of the counters
+ * @peer: gone
+ *
+ * Every counter that is leased to the peer alone gets an error.
+ *
+ * Context: partition.lock held.
+ */
+void bgdma_counters_peer_down(struct bgdma_ctx *ctx,
+			      const struct bgdma_principal *peer)
+{
+	struct bgdma_record why = {
+		.code = BGDMA_E_PEER_DOWN,
+		.peer_rank = peer->rank,
+		.peer_ctx = peer->ctx,
+	};
+	unsigned int kind;
+	u32 slot;
+
+	rcu_read_lock();
+	for (kind = 0; kind < 2; kind++) {
+		for (slot = 0; slot < ctx->n_ctr[kind]; slot++) {
+			struct bgdma_counter_cell *cell =
+				&ctx->cells[kind][slot];
+			u32 id = READ_ONCE(cell->lease_ctx);
+
+			if (READ_ONCE(ctx->counters[kind][slot].used) &&
+			    READ_ONCE(cell->lease_peer) == peer->rank &&
+			    (id == BGDMA_CTX_ANY || id == peer->ctx))
+				bgdma_counter_error(ctx, kind, slot, &why);
+		}
+	}
+	rcu_read_unlock();
+}

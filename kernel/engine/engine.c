@@ -1,0 +1,652 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who runs a stream, and when.
+ *
+ * A doorbell runs the streams of its own context in the caller, for a small
+ * budget, and leaves the rest to the pool: a thread per CPU that takes streams
+ * from one run list. Turns go round users, then contexts of a user, then
+ * streams of a context, and a turn is at most one quantum of bytes, so that
+ * nobody's many streams slow down somebody else's one.
+ *
+ * After work a thread polls the doorbells of the contexts that worked lately;
+ * meanwhile their wake word is 0 and they need no system call. The list of
+ * polled contexts is never left without a thread that comes back to it.
+ *
+ * A run never runs another stream: what it makes runnable goes on the list.
+ * Nothing here looks at the task that it runs in.
+ */
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "../bgdma.h"
+#include "../control/trace.h"
+#include "busy.h"
+#include "engine.h"
+#include "ring.h"
+
+#define BGDMA_INLINE_BYTES	16384
+#define BGDMA_INLINE_DESCS	32
+#define BGDMA_TURN_DESCS	256
+#define BGDMA_POOL_LINGER	(10 * HZ)
+#define BGDMA_EXPIRE_PERIOD	(HZ / 20 + 1)
+
+struct bgdma_engine bgdma_engine;
+
+/* --------------------------------------------------------------------- */
+/* The run list                                                           */
+
+static bool bgdma_stream_pending(struct bgdma_stream *s)
+{
+	const struct bgdma_rget_sub *sub;
+
+	if (READ_ONCE(s->flags) & (BIT(BGDMA_STREAM_PARKED) |
+				   BIT(BGDMA_STREAM_ERROR) |
+				   BIT(BGDMA_STREAM_DEAD)))
+		return false;
+	if (s->x.active)
+		return true;
+	if (s->kind == BGDMA_KIND_INJ_FIFO)
+		return bgdma_inj_pending(container_of(s, struct bgdma_inj_fifo,
+						      s));
+	sub = container_of(s, struct bgdma_rget_sub, s);
+	return READ_ONCE(sub->head) != READ_ONCE(sub->tail);
+}
+
+/**
+ * bgdma_stream_wake() - put a stream on the run list
+ * @s: if it is stopped or on the list already nothing happens
+ *
+ * If it is owned, its owner looks for more work when it leaves.
+ *
+ * Context: any; no lock inside park_lock held.
+ */
+void bgdma_stream_wake(struct bgdma_stream *s)
+{
+	struct bgdma_engine *e = &bgdma_engine;
+	struct bgdma_ctx *ctx = s->ctx;
+	bool queued = false;
+
+	spin_lock(&e->rq_lock);
+	if (!(READ_ONCE(s->flags) & (BIT(BGDMA_STREAM_PARKED) |
+				     BIT(BGDMA_STREAM_ERROR) |
+				     BIT(BGDMA_STREAM_DEAD))) &&
+	    !READ_ONCE(ctx->dead) && list_empty(&s->run_node)) {
+		list_add_tail(&s->run_node, &ctx->runnable);
+		if (list_empty(&ctx->rq_node))
+			list_add_tail(&ctx->rq_node, &ctx->user->runnable);
+		if (list_empty(&ctx->user->rq_node))
+			list_add_tail(&ctx->user->rq_node, &e->rq);
+		queued = true;
+	}
+	spin_unlock(&e->rq_lock);
+
+	/* Against the poller that is about to sleep: see bgdma_thread_idle(). */
+	if (queued) {
+		bgdma_ring_barrier();
+		if (!test_bit(0, &e->poller) && waitqueue_active(&e->wq))
+			wake_up(&e->wq);
+	}
+}
+
+/* Leave, or go behind the others of one's level. */
+static void bgdma_rq_rotate(struct list_head *node, bool more,
+			    struct list_head *list)
+{
+	if (more)
+		list_move_tail(node, list);
+	else
+		list_del_init(node);
+}
+
+/**
+ * bgdma_rq_remove() - take a stream off the run list
+ * @s: dead, so that it does not come back
+ */
+void bgdma_rq_remove(struct bgdma_stream *s)
+{
+	struct bgdma_engine *e = &bgdma_engine;
+	struct bgdma_ctx *ctx = s->ctx;
+
+	spin_lock(&e->rq_lock);
+	list_del_init(&s->run_node);
+	if (list_empty(&ctx->runnable))
+		list_del_init(&ctx->rq_node);
+	if (list_empty(&ctx->user->runnable))
+		list_del_init(&ctx->user->rq_node);
+	spin_unlock(&e->rq_lock);
+}
+
+/*
+ * The next stream in turn, owned, with a busy reference on its context; NULL
+ * when there is none. Streams that somebody else owns are left to him.
+ */
+static struct bgdma_stream *bgdma_rq_pick(struct bgdma_engine *e, bool *more)
+{
+	struct bgdma_stream *s = NULL;
+
+	spin_lock(&e->rq_lock);
+	while (!s && !list_empty(&e->rq)) {
+		struct bgdma_user *user =
+			list_first_entry(&e->rq, struct bgdma_user, rq_node);
+		struct bgdma_ctx *ctx =
+			list_first_entry(&user->runnable, struct bgdma_ctx,
+					 rq_node);
+
+		s = list_first_entry(&ctx->runnable, struct bgdma_stream,
+				     run_node);
+		list_del_init(&s->run_node);
+		bgdma_rq_rotate(&ctx->rq_node, !list_empty(&ctx->runnable),
+				&user->runnable);
+		bgdma_rq_rotate(&user->rq_node, !list_empty(&user->runnable),
+				&e->rq);
+		if (!bgdma_busy_get(&ctx->busy)) {
+			s = NULL;
+		} else if (test_and_set_bit_lock(BGDMA_STREAM_OWNED,
+						 &s->flags)) {
+			bgdma_busy_put(&ctx->busy);
+			s = NULL;
+		}
+	}
+	*more = !list_empty(&e->rq);
+	spin_unlock(&e->rq_lock);
+	return s;
+}
+
+/* --------------------------------------------------------------------- */
+/* Running one stream                                                     */
+
+static u32 bgdma_transfer_id(const struct bgdma_stream *s)
+{
+	bool rgq = s->kind == BGDMA_KIND_RGET_QUEUE;
+
+	return (u32)rgq << 31 | s->id << 21 | (s->x.seq & GENMASK(20, 0));
+}
+
+/* 1: a transfer is under way; 0: none; or a code. */
+static int bgdma_stream_next(struct bgdma_stream *s)
+{
+	struct bgdma_xfer *x = &s->x;
+	int ret;
+
+	x->done = 0;
+	x->uncounted = 0;
+	x->checked = false;
+	x->inj_slot = -1;
+	ret = s->fetch(s);
+	if (!ret)
+		return 0;
+	x->id = bgdma_transfer_id(s);
+	s->stats.descriptors++;
+	trace_bgdma_fetch(s);
+	x->active = ret == 1;
+	return ret;
+}
+
+static void bgdma_stream_done(struct bgdma_stream *s)
+{
+	s->x.active = false;
+	s->deadline = 0;
+	trace_bgdma_done(s);
+	if (s->kind == BGDMA_KIND_INJ_FIFO)
+		bgdma_inj_publish(container_of(s, struct bgdma_inj_fifo, s),
+				  s->head);
+}
+
+/* Run an owned stream until it has nothing to do, must wait, or had enough. */
+static int bgdma_stream_run(struct bgdma_stream *s, struct bgdma_budget *budget)
+{
+	for (;;) {
+		int ret = 1;
+
+		if (bgdma_stream_must_stop(s) ||
+		    test_bit(BGDMA_STREAM_ERROR, &s->flags))
+			return BGDMA_STEP_DONE;
+		if (budget->descs <= 0 || budget->bytes <= 0)
+			return BGDMA_STEP_AGAIN;
+		if (!s->x.active)
+			ret = bgdma_stream_next(s);
+		if (!ret)
+			return BGDMA_STEP_DONE;
+		budget->descs--;
+		if (ret == 1)
+			ret = bgdma_op_run(s, budget);
+		if (ret > 0)
+			bgdma_op_fail(s);
+		else if (ret)
+			return ret;
+		else
+			bgdma_stream_done(s);
+	}
+}
+
+/*
+ * Let go of a stream; whoever found it owned meanwhile is made up for. Under
+ * RCU: once it is not owned it may be freed.
+ */
+static void bgdma_stream_leave(struct bgdma_stream *s)
+{
+	bgdma_stream_disown(s);
+	if (bgdma_stream_pending(s) && !bgdma_stream_must_stop(s))
+		bgdma_stream_wake(s);
+}
+
+/* --------------------------------------------------------------------- */
+/* Doorbells                                                              */
+
+static bool bgdma_doorbell_stream(struct bgdma_stream *s, bool pool,
+				  struct bgdma_budget *budget)
+{
+	if (!pool && budget->descs > 0 && budget->bytes > 0 &&
+	    !test_bit(BGDMA_STREAM_PARKED, &s->flags) &&
+	    !test_and_set_bit_lock(BGDMA_STREAM_OWNED, &s->flags))
+		return true;
+	bgdma_stream_wake(s);
+	return false;
+}
+
+static void bgdma_doorbell_word(struct bgdma_ctx *ctx, u32 w, bool pool,
+				struct bgdma_budget *budget)
+{
+	u64 bits = bgdma_ring_doorbell(&ctx->uctl->doorbell[w]);
+
+	while (bits) {
+		u32 id = w * 64 + __ffs64(bits);
+		struct bgdma_inj_fifo *fifo = NULL;
+		bool mine = false;
+
+		bits &= bits - 1;
+		rcu_read_lock();
+		if (id < ctx->n_inj)
+			fifo = rcu_dereference(ctx->inj[id]);
+		if (fifo)
+			mine = bgdma_doorbell_stream(&fifo->s, pool, budget);
+		rcu_read_unlock();
+		if (!mine)
+			continue;
+		/* Owned: it cannot go away. */
+		bgdma_stream_run(&fifo->s, budget);
+		rcu_read_lock();
+		bgdma_stream_leave(&fifo->s);
+		rcu_read_unlock();
+	}
+}
+
+static void bgdma_doorbell_rec(struct bgdma_ctx *ctx)
+{
+	u64 bits = bgdma_ring_doorbell(&ctx->uctl->doorbell_rec);
+
+	while (bits) {
+		u32 id = __ffs64(bits);
+		struct bgdma_rec_fifo *fifo;
+
+		bits &= bits - 1;
+		rcu_read_lock();
+		fifo = id < ctx->n_rec ? rcu_dereference(ctx->rec[id]) : NULL;
+		if (fifo)
+			bgdma_rec_kick(fifo);
+		rcu_read_unlock();
+	}
+}
+
+/**
+ * bgdma_doorbell() - look at the doorbells of a context
+ * @ctx: held by a call or by poll_lock
+ * @pool: leave all of it to the pool
+ *
+ * Without @pool the caller runs the context's own streams for a small budget.
+ */
+void bgdma_doorbell(struct bgdma_ctx *ctx, bool pool)
+{
+	struct bgdma_budget budget = {
+		.bytes = BGDMA_INLINE_BYTES,
+		.descs = BGDMA_INLINE_DESCS,
+	};
+	u32 w;
+
+	trace_bgdma_doorbell(ctx, pool);
+	bgdma_doorbell_rec(ctx);
+	for (w = 0; w < DIV_ROUND_UP(ctx->n_inj, 64); w++)
+		bgdma_doorbell_word(ctx, w, pool, &budget);
+}
+
+/* --------------------------------------------------------------------- */
+/* Polling                                                                */
+
+static bool bgdma_doorbell_rung(const struct bgdma_ctx *ctx)
+{
+	u32 w;
+
+	if (READ_ONCE(ctx->uctl->doorbell_rec))
+		return true;
+	for (w = 0; w < DIV_ROUND_UP(ctx->n_inj, 64); w++) {
+		if (READ_ONCE(ctx->uctl->doorbell[w]))
+			return true;
+	}
+	return false;
+}
+
+/* The context worked: poll its doorbells for a while. */
+static void bgdma_poll_add(struct bgdma_engine *e, struct bgdma_ctx *ctx,
+			   u64 now)
+{
+	u64 poll_ns = READ_ONCE(ctx->partition->poll_ns);
+
+	if (!poll_ns)
+		return;
+	spin_lock(&e->poll_lock);
+	ctx->poll_until = now + poll_ns;
+	if (list_empty(&ctx->poll_node) && !READ_ONCE(ctx->dead)) {
+		list_add_tail(&ctx->poll_node, &e->polled);
+		WRITE_ONCE(ctx->kctl->wake, 0);
+	}
+	spin_unlock(&e->poll_lock);
+}
+
+static void bgdma_poll_remove(struct bgdma_ctx *ctx)
+{
+	lockdep_assert_held(&bgdma_engine.poll_lock);
+	list_del_init(&ctx->poll_node);
+	WRITE_ONCE(ctx->kctl->wake, BGDMA_NEED_WAKEUP);
+}
+
+/**
+ * bgdma_ctx_unpoll() - poll a context no more
+ * @ctx: dead
+ */
+void bgdma_ctx_unpoll(struct bgdma_ctx *ctx)
+{
+	spin_lock(&bgdma_engine.poll_lock);
+	if (!list_empty(&ctx->poll_node))
+		bgdma_poll_remove(ctx);
+	spin_unlock(&bgdma_engine.poll_lock);
+}
+
+/* One look at every polled context. */
+static void bgdma_poll_pass(struct bgdma_engine *e, u64 now)
+{
+	struct bgdma_ctx *ctx, *next;
+
+	if (list_empty_careful(&e->polled))
+		return;
+	spin_lock(&e->poll_lock);
+	list_for_each_entry_safe(ctx, next, &e->polled, poll_node) {
+		if (bgdma_doorbell_rung(ctx)) {
+			bgdma_doorbell(ctx, true);
+			continue;
+		}
+		if (now < ctx->poll_until)
+			continue;
+		bgdma_poll_remove(ctx);
+		/* NEED_WAKEUP before the last look: see ring.h. */
+		bgdma_ring_barrier();
+		if (bgdma_doorbell_rung(ctx))
+			bgdma_doorbell(ctx, true);
+	}
+	spin_unlock(&e->poll_lock);
+}
+
+/* --------------------------------------------------------------------- */
+/* The pool                                                               */
+
+static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)
+{
+	struct bgdma_ctx *ctx = s->ctx;
+	struct bgdma_budget budget = {
+		.bytes = READ_ONCE(ctx->partition->quantum),
+		.descs = BGDMA_TURN_DESCS,
+	};
+
+	bgdma_stream_run(s, &budget);
+	bgdma_poll_add(e, ctx, ktime_get_ns());
+	rcu_read_lock();
+	bgdma_stream_leave(s);
+	rcu_read_unlock();
+	bgdma_busy_put(&ctx->busy);
+}
+
+static bool bgdma_thread_wanted(struct bgdma_engine *e)
+{
+	return kthread_should_stop() || !list_empty_careful(&e->rq) ||
+	       (!list_empty_careful(&e->polled) && !test_bit(0, &e->poller));
+}
+
+/* Nothing to run: one thread polls while there is something to poll. */
+static void bgdma_thread_idle(struct bgdma_engine *e)
+{
+	if (!list_empty_careful(&e->polled) &&
+	    !test_and_set_bit_lock(0, &e->poller)) {
+		while (list_empty_careful(&e->rq) &&
+		       !list_empty_careful(&e->polled) &&
+		       !kthread_should_stop()) {
+			bgdma_poll_pass(e, ktime_get_ns());
+			cpu_relax();
+			cond_resched();
+		}
+		clear_bit_unlock(0, &e->poller);
+		/*
+		 * Whoever queued a stream while the bit was set relied on us:
+		 * we look at the list again before we sleep.
+		 */
+		smp_mb__after_atomic();
+		return;
+	}
+	wait_event_idle_exclusive(e->wq, bgdma_thread_wanted(e));
+}
+
+static int bgdma_thread(void *data)
+{
+	struct bgdma_engine *e = data;
+
+	while (!kthread_should_stop()) {
+		struct bgdma_stream *s;
+		bool more;
+
+		s = bgdma_rq_pick(e, &more);
+		if (!s) {
+			bgdma_thread_idle(e);
+			continue;
+		}
+		if (more && waitqueue_active(&e->wq))
+			wake_up(&e->wq);
+		bgdma_thread_turn(e, s);
+		bgdma_poll_pass(e, ktime_get_ns());
+		cond_resched();
+	}
+	return 0;
+}
+
+static void bgdma_pool_stop(struct bgdma_engine *e)
+{
+	u32 i;
+
+	lockdep_assert_held(&e->lock);
+	for (i = 0; i < e->nr_threads; i++)
+		kthread_stop(e->threads[i]);
+	kfree(e->threads);
+	e->threads = NULL;
+	e->nr_threads = 0;
+}
+
+static int bgdma_pool_start(struct bgdma_engine *e)
+{
+	u32 i, nr = num_online_cpus();
+
+	lockdep_assert_held(&e->lock);
+	if (e->nr_threads)
+		return 0;
+	e->threads = kcalloc(nr, sizeof(*e->threads), GFP_KERNEL);
+	if (!e->threads)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		struct task_struct *task;
+
+		task = kthread_run(bgdma_thread, e, "bgdma/%u", i);
+		if (IS_ERR(task)) {
+			bgdma_pool_stop(e);
+			return PTR_ERR(task);
+		}
+		e->threads[i] = task;
+		e->nr_threads++;
+	}
+	return 0;
+}
+
+static void bgdma_pool_linger(struct work_struct *work)
+{
+	struct bgdma_engine *e =
+		container_of(to_delayed_work(work), struct bgdma_engine, stop);
+
+	mutex_lock(&e->lock);
+	if (!e->contexts)
+		bgdma_pool_stop(e);
+	mutex_unlock(&e->lock);
+}
+
+/**
+ * bgdma_engine_threads() - how many threads the pool has
+ */
+u32 bgdma_engine_threads(void)
+{
+	return READ_ONCE(bgdma_engine.nr_threads);
+}
+
+static void bgdma_engine_expire(struct work_struct *work)
+{
+	struct bgdma_engine *e =
+		container_of(to_delayed_work(work), struct bgdma_engine,
+			     expire);
+
+	if (bgdma_streams_expire(e))
+		schedule_delayed_work(&e->expire, BGDMA_EXPIRE_PERIOD);
+}
+
+/**
+ * bgdma_engine_arm_timer() - look at the waiting streams before long
+ * @e: the engine
+ */
+void bgdma_engine_arm_timer(struct bgdma_engine *e)
+{
+	schedule_delayed_work(&e->expire, BGDMA_EXPIRE_PERIOD);
+}
+
+/* --------------------------------------------------------------------- */
+/* Users                                                                  */
+
+static struct bgdma_user *bgdma_user_get(struct bgdma_engine *e, kuid_t uid)
+{
+	struct bgdma_user *user;
+
+	lockdep_assert_held(&e->lock);
+	list_for_each_entry(user, &e->users, node) {
+		if (uid_eq(user->uid, uid))
+			return user;
+	}
+	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	if (!user)
+		return NULL;
+	user->uid = uid;
+	INIT_LIST_HEAD(&user->runnable);
+	INIT_LIST_HEAD(&user->rq_node);
+	list_add_tail(&user->node, &e->users);
+	return user;
+}
+
+static void bgdma_user_put(struct bgdma_user *user)
+{
+	if (user->contexts)
+		return;
+	list_del(&user->node);
+	kfree(user);
+}
+
+/**
+ * bgdma_engine_join() - a context of a user comes
+ * @uid: whose
+ * @max_contexts: how many he may have
+ *
+ * Return: what the context is scheduled and counted under; ERR_PTR(-EMFILE),
+ * ERR_PTR(-ENOMEM).
+ */
+struct bgdma_user *bgdma_engine_join(kuid_t uid, u32 max_contexts)
+{
+	struct bgdma_engine *e = &bgdma_engine;
+	struct bgdma_user *user;
+	int err;
+
+	mutex_lock(&e->lock);
+	err = -ENOMEM;
+	user = bgdma_user_get(e, uid);
+	if (!user)
+		goto unlock;
+	err = -EMFILE;
+	if (user->contexts >= max_contexts)
+		goto put;
+	err = bgdma_pool_start(e);
+	if (err)
+		goto put;
+	user->contexts++;
+	e->contexts++;
+	mutex_unlock(&e->lock);
+	return user;
+put:
+	bgdma_user_put(user);
+unlock:
+	mutex_unlock(&e->lock);
+	return ERR_PTR(err);
+}
+
+/**
+ * bgdma_engine_leave() - a context of a user went
+ * @user: from bgdma_engine_join()
+ */
+void bgdma_engine_leave(struct bgdma_user *user)
+{
+	struct bgdma_engine *e = &bgdma_engine;
+
+	mutex_lock(&e->lock);
+	user->contexts--;
+	bgdma_user_put(user);
+	e->contexts--;
+	if (!e->contexts)
+		mod_delayed_work(system_wq, &e->stop, BGDMA_POOL_LINGER);
+	mutex_unlock(&e->lock);
+}
+
+/**
+ * bgdma_engine_init() - make the engine, idle
+ *
+ * Return: 0.
+ */
+int bgdma_engine_init(void)
+{
+	struct bgdma_engine *e = &bgdma_engine;
+
+	spin_lock_init(&e->rq_lock);
+	spin_lock_init(&e->poll_lock);
+	spin_lock_init(&e->park_lock);
+	mutex_init(&e->lock);
+	INIT_LIST_HEAD(&e->rq);
+	INIT_LIST_HEAD(&e->polled);
+	INIT_LIST_HEAD(&e->timed);
+	INIT_LIST_HEAD(&e->users);
+	init_waitqueue_head(&e->wq);
+	INIT_DELAYED_WORK(&e->stop, bgdma_pool_linger);
+	INIT_DELAYED_WORK(&e->expire, bgdma_engine_expire);
+	return 0;
+}
+
+/**
+ * bgdma_engine_exit() - end the engine; no context is left
+ */
+void bgdma_engine_exit(void)
+{
+	struct bgdma_engine *e = &bgdma_engine;
+
+	cancel_delayed_work_sync(&e->stop);
+	cancel_delayed_work_sync(&e->expire);
+	mutex_lock(&e->lock);
+	bgdma_pool_stop(e);
+	mutex_unlock(&e->lock);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The one engine of the module: its run list, its threads, and the contexts
+ * whose doorbells it polls. Private to engine/engine.c and engine/stream.c.
+ */
+#ifndef _BGDMA_ENGINE_H
+#define _BGDMA_ENGINE_H
+
+#include <linux/workqueue.h>
+
+#include "../bgdma.h"
+
+/**
+ * struct bgdma_engine - run list, threads, polled contexts, waiting streams
+ * @rq_lock: the run list: users, their contexts, their streams
+ * @rq: users with something to run
+ * @poll_lock: the polled contexts; outside rq_lock
+ * @polled: contexts that worked lately: wake is 0, doorbells are polled
+ * @park_lock: who waits for what; outside rq_lock
+ * @timed: streams that wait for a limited time
+ * @expire: looks at @timed
+ * @wq: threads that have nothing to do
+ * @poller: bit 0: some thread polls and will see new work
+ * @lock: users and threads
+ * @users: with contexts attached
+ * @contexts: attached
+ * @threads: the pool
+ * @nr_threads: so many
+ * @stop: ends the pool some time after the last context left
+ */
+struct bgdma_engine {
+	spinlock_t rq_lock;
+	struct list_head rq;
+	spinlock_t poll_lock;
+	struct list_head polled;
+	spinlock_t park_lock;
+	struct list_head timed;
+	struct delayed_work expire;
+	wait_queue_head_t wq;
+	unsigned long poller;
+	struct mutex lock;
+	struct list_head users;
+	u32 contexts;
+	struct task_struct **threads;
+	u32 nr_threads;
+	struct delayed_work stop;
+};
+
+extern struct bgdma_engine bgdma_engine;
+
+void bgdma_rq_remove(struct bgdma_stream *s);
+void bgdma_engine_arm_timer(struct bgdma_engine *e);
+bool bgdma_streams_expire(struct bgdma_engine *e);
+
+/* Looked at for every piece: a run ends early for teardown and control. */
+static inline bool bgdma_stream_must_stop(const struct bgdma_stream *s)
+{
+	return READ_ONCE(s->ctx->dead) ||
+	       (READ_ONCE(s->flags) & (BIT(BGDMA_STREAM_WANTED) |
+				       BIT(BGDMA_STREAM_DEAD)));
+}
+
+#endif /* _BGDMA_ENGINE_H */

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where the user of a context sees what went wrong: error records, one per
+ * counter and FIFO, and a ring of events for what has no transfer to report
+ * it. Both are read-only to user space. eventfds carry interrupts.
+ */
+#include <linux/poll.h>
+#include <linux/slab.h>
+
+#include "../bgdma.h"
+#include "busy.h"
+#include "ring.h"
+
+/**
+ * bgdma_record_set() - show an error, unless an earlier one is still there
+ * @ctx: owner
+ * @rec: its record
+ * @why: what to show
+ *
+ * Return: true if it is shown; false if it was only counted as lost.
+ */
+bool bgdma_record_set(struct bgdma_ctx *ctx, struct bgdma_record *rec,
+		      const struct bgdma_record *why)
+{
+	bool shown;
+
+	BUILD_BUG_ON(sizeof(struct bgdma_record) != 64);
+
+	spin_lock(&ctx->event_lock);
+	shown = !rec->code;
+	if (shown) {
+		rec->lost = 0;
+		rec->desc_seq = why->desc_seq;
+		rec->fifo = why->fifo;
+		rec->fifo_kind = why->fifo_kind;
+		rec->peer_ctx = why->peer_ctx;
+		rec->peer_rank = why->peer_rank;
+		rec->transfer_id = why->transfer_id;
+		rec->offset = why->offset;
+		rec->bound = why->bound;
+		smp_store_release(&rec->code, why->code);
+	} else {
+		WRITE_ONCE(rec->lost, rec->lost + 1);
+	}
+	spin_unlock(&ctx->event_lock);
+	return shown;
+}
+
+/**
+ * bgdma_record_clear() - make room for the next error
+ * @ctx: owner
+ * @rec: its record
+ */
+void bgdma_record_clear(struct bgdma_ctx *ctx, struct bgdma_record *rec)
+{
+	spin_lock(&ctx->event_lock);
+	WRITE_ONCE(rec->code, 0);
+	WRITE_ONCE(rec->lost, 0);
+	spin_unlock(&ctx->event_lock);
+}
+
+/**
+ * bgdma_record_of() - what a stream's failed transfer looks like in a record
+ * @s: s->x.fault says why
+ * @out: filled in
+ */
+void bgdma_record_of(const struct bgdma_stream *s, struct bgdma_record *out)
+{
+	*out = (struct bgdma_record) {
+		.code = s->x.fault.code,
+		.desc_seq = s->x.seq,
+		.fifo = s->id,
+		.fifo_kind = s->kind,
+		.peer_ctx = le16_to_cpu(s->x.desc.dst_ctx),
+		.peer_rank = le32_to_cpu(s->x.desc.dst_rank),
+		.transfer_id = s->x.id,
+		.offset = s->x.fault.offset,
+		.bound = s->x.fault.bound,
+	};
+}
+
+/**
+ * bgdma_event_post() - append an event
+ * @ctx: owner
+ * @event: copied; lost, and counted, when the ring is full
+ */
+void bgdma_event_post(struct bgdma_ctx *ctx, const struct bgdma_event *event)
+{
+	u64 head;
+
+	BUILD_BUG_ON(sizeof(struct bgdma_event) != 64);
+
+	spin_lock(&ctx->event_lock);
+	head = smp_load_acquire(&ctx->uctl->events_head);
+	if (ctx->events_tail - head > ctx->events_mask) {
+		WRITE_ONCE(ctx->kctl->events_lost, ctx->kctl->events_lost + 1);
+	} else {
+		ctx->events[ctx->events_tail & ctx->events_mask] = *event;
+		ctx->events_tail++;
+		smp_store_release(&ctx->kctl->events_tail, ctx->events_tail);
+	}
+	spin_unlock(&ctx->event_lock);
+
+	bgdma_ring_barrier();
+	rcu_read_lock();
+	bgdma_eventfd_signal(&ctx->event_fd);
+	rcu_read_unlock();
+	if (waitqueue_active(&ctx->wq))
+		wake_up_poll(&ctx->wq, EPOLLIN | EPOLLPRI);
+}
+
+static void bgdma_eventfd_free(struct rcu_head *rcu)
+{
+	struct bgdma_eventfd *efd =
+		container_of(rcu, struct bgdma_eventfd, rcu);
+
+	eventfd_ctx_put(efd->ctx);
+	kfree(efd);
+}
+
+/**
+ * bgdma_eventfd_drop() - unbind an eventfd
+ * @where: of the object
+ *
+ * Context: nobody else changes it.
+ */
+void bgdma_eventfd_drop(struct bgdma_eventfd __rcu **where)
+{
+	struct bgdma_eventfd *old = rcu_dereference_protected(*where, true);
+
+	RCU_INIT_POINTER(*where, NULL);
+	if (old)
+		call_rcu(&old->rcu, bgdma_eventfd_free);
+}
+
+/**
+ * bgdma_eventfd_signal() - raise an object's interrupt
+ * @where: of the object
+ *
+ * Context: under RCU or inside a slice, no leaf lock held.
+ */
+void bgdma_eventfd_signal(struct bgdma_eventfd __rcu *const *where)
+{
+	struct bgdma_eventfd *efd = bgdma_deref(*where);
+
+	if (efd)
+		bgdma_eventfd_notify(efd->ctx);
+}
+
+static struct bgdma_eventfd __rcu **
+bgdma_eventfd_of(struct bgdma_ctx *ctx, const struct bgdma_event_bind *arg)
+{
+	u32 slot = BGDMA_HANDLE_SLOT(arg->object);
+	struct bgdma_rec_fifo *fifo;
+	struct bgdma_counter *c;
+	unsigned int kind;
+
+	switch (arg->kind) {
+	case BGDMA_KIND_INJ_COUNTER:
+	case BGDMA_KIND_REC_COUNTER:
+		kind = arg->kind - BGDMA_KIND_INJ_COUNTER;
+		if (slot >= ctx->n_ctr[kind])
+			return ERR_PTR(-ENOENT);
+		c = &ctx->counters[kind][slot];
+		if (!c->used)
+			return ERR_PTR(-ENOENT);
+		if (READ_ONCE(ctx->cells[kind][slot].lease_gen) !=
+		    BGDMA_HANDLE_GEN(arg->object))
+			return ERR_PTR(-ESTALE);
+		return &c->eventfd;
+	case BGDMA_KIND_REC_FIFO:
+		fifo = arg->object < ctx->n_rec ?
+			rcu_dereference_protected(ctx->rec[arg->object],
+						  lockdep_is_held(&ctx->lock)) :
+			NULL;
+		return fifo ? &fifo->eventfd : ERR_PTR(-ENOENT);
+	case BGDMA_KIND_EVENTS:
+		return arg->object ? ERR_PTR(-EINVAL) : &ctx->event_fd;
+	default:
+		return ERR_PTR(-EINVAL);
+	}
+}
+
+/**
+ * bgdma_event_bind() - bind or unbind an eventfd
+ * @ctx: owner of the object
+ * @arg: BGDMA_IOC_EVENT_BIND's
+ *
+ * Context: ctx.lock held.
+ * Return: 0 or the negative errno that the ioctl documents.
+ */
+int bgdma_event_bind(struct bgdma_ctx *ctx, const struct bgdma_event_bind *arg)
+{
+	struct bgdma_eventfd __rcu **where;
+	struct bgdma_eventfd *efd = NULL;
+
+	lockdep_assert_held(&ctx->lock);
+	if (arg->flags || arg->resv || arg->eventfd < -1)
+		return -EINVAL;
+	where = bgdma_eventfd_of(ctx, arg);
+	if (IS_ERR(where))
+		return PTR_ERR(where);
+
+	if (arg->eventfd >= 0) {
+		efd = kzalloc(sizeof(*efd), GFP_KERNEL_ACCOUNT);
+		if (!efd)
+			return -ENOMEM;
+		efd->ctx = eventfd_ctx_fdget(arg->eventfd);
+		if (IS_ERR(efd->ctx)) {
+			int err = PTR_ERR(efd->ctx);
+
+			kfree(efd);
+			return err;
+		}
+	}
+	bgdma_eventfd_drop(where);
+	rcu_assign_pointer(*where, efd);
+	return 0;
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the owner of an object lets its peers do. Each object has an array of
+ * grants that is replaced as a whole under RCU: the engine asks for every
+ * piece that it moves, so an answer must be cheap and a revocation takes
+ * effect with the next piece. Arrays change under ctx.lock.
+ */
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
+#include "../bgdma.h"
+#include "busy.h"
+
+#define BGDMA_REGION_RIGHTS	(BGDMA_RIGHT_READ | BGDMA_RIGHT_WRITE | \
+				 BGDMA_RIGHT_FETCH | BGDMA_RIGHT_ATOMIC | \
+				 BGDMA_RIGHT_EPOCH)
+
+static bool bgdma_grant_fits(const struct bgdma_grant_entry *e,
+			     const struct bgdma_principal *who, u32 rights)
+{
+	return (e->rights & rights) == rights &&
+	       (e->rank == BGDMA_RANK_ANY || e->rank == who->rank) &&
+	       (e->ctx == BGDMA_CTX_ANY || e->ctx == who->ctx) &&
+	       (!e->incarnation || e->incarnation == who->incarnation);
+}
+
+/**
+ * bgdma_granted() - may somebody use an object?
+ * @where: grants of the object
+ * @who: asks
+ * @rights: BGDMA_RIGHT_*, all of them needed
+ * @off: first byte, for regions
+ * @len: bytes
+ * @bound: where the last grant that fits but for its range ends; only written
+ *	when one does
+ *
+ * Context: inside a slice.
+ * Return: true if one grant covers all of it.
+ */
+bool bgdma_granted(struct bgdma_grants __rcu *const *where,
+		   const struct bgdma_principal *who, u32 rights,
+		   u64 off, u64 len, u64 *bound)
+{
+	const struct bgdma_grants *grants = bgdma_deref(*where);
+	u32 i;
+
+	for (i = 0; grants && i < grants->n; i++) {
+		const struct bgdma_grant_entry *e = &grants->e[i];
+
+		if (!bgdma_grant_fits(e, who, rights))
+			continue;
+		if (off >= e->lo && off <= e->hi && len <= e->hi - off)
+			return true;
+		*bound = e->hi;
+	}
+	return false;
+}
+
+static struct bgdma_grants *bgdma_grants_now(struct bgdma_ctx *ctx,
+					     struct bgdma_grants __rcu **where)
+{
+	return rcu_dereference_protected(*where, lockdep_is_held(&ctx->lock));
+}
+
+/* A copy of an array, with room for @more, without the entries named @id. */
+static struct bgdma_grants *bgdma_grants_copy(const struct bgdma_grants *old,
+					      u32 more, u32 id)
+{
+	u32 i, n = old ? old->n : 0;
+	struct bgdma_grants *new;
+
+	new = kzalloc(struct_size(new, e, n + more), GFP_KERNEL_ACCOUNT);
+	if (!new)
+		return NULL;
+	for (i = 0; i < n; i++) {
+		if (old->e[i].id != id)
+			new->e[new->n++] = old->e[i];
+	}
+	return new;
+}
+
+/* Where the grants of an object are; ERR_PTR where there is none such. */
+static struct bgdma_grants __rcu **bgdma_grants_of(struct bgdma_ctx *ctx,
+						   u32 kind, u32 object)
+{
+	struct bgdma_rget_queue *queue;
+	struct bgdma_region *region;
+	struct bgdma_rec_fifo *fifo;
+	unsigned int k;
+
+	lockdep_assert_held(&ctx->lock);
+
+	switch (kind) {
+	case BGDMA_KIND_REGION:
+		region = xa_load(&ctx->regions, BGDMA_HANDLE_SLOT(object));
+		if (!region)
+			return ERR_PTR(-ENOENT);
+		if (region->handle != object)
+			return ERR_PTR(-ESTALE);
+		return &region->grants;
+	case BGDMA_KIND_INJ_COUNTER:
+	case BGDMA_KIND_REC_COUNTER:
+		k = kind - BGDMA_KIND_INJ_COUNTER;
+		if (object >= ctx->n_ctr[k] || !ctx->counters[k][object].used)
+			return ERR_PTR(-ENOENT);
+		return &ctx->counters[k][object].grants;
+	case BGDMA_KIND_REC_FIFO:
+		fifo = object < ctx->n_rec ?
+			rcu_dereference_protected(ctx->rec[object], true) : NULL;
+		return fifo ? &fifo->grants : ERR_PTR(-ENOENT);
+	case BGDMA_KIND_RGET_QUEUE:
+		queue = object < ctx->n_rgq ?
+			rcu_dereference_protected(ctx->rgq[object], true) : NULL;
+		return queue ? &queue->grants : ERR_PTR(-ENOENT);
+	default:
+		return ERR_PTR(-EINVAL);
+	}
+}
+
+static int bgdma_grant_check(struct bgdma_ctx *ctx,
+			     const struct bgdma_grant *arg)
+{
+	static const u32 fitting[] = {
+		[BGDMA_KIND_REC_FIFO] = BGDMA_RIGHT_ACCEPT,
+		[BGDMA_KIND_RGET_QUEUE] = BGDMA_RIGHT_INJECT,
+		[BGDMA_KIND_INJ_COUNTER] = BGDMA_RIGHT_COUNT,
+		[BGDMA_KIND_REC_COUNTER] = BGDMA_RIGHT_COUNT,
+		[BGDMA_KIND_REGION] = BGDMA_REGION_RIGHTS,
+	};
+	bool counter = arg->kind == BGDMA_KIND_INJ_COUNTER ||
+		       arg->kind == BGDMA_KIND_REC_COUNTER;
+
+	if (arg->resv || arg->resv1)
+		return -EINVAL;
+	if (arg->kind >= ARRAY_SIZE(fitting) || !fitting[arg->kind])
+		return -EINVAL;
+	if (!arg->rights || (arg->rights & ~fitting[arg->kind]))
+		return -EINVAL;
+	if (arg->rank != BGDMA_RANK_ANY &&
+	    arg->rank >= ctx->partition->size)
+		return -EINVAL;
+	if (arg->ctx != BGDMA_CTX_ANY && arg->ctx >= BGDMA_CTX_PER_NODE)
+		return -EINVAL;
+	if (counter ? !arg->count || arg->count > BGDMA_COUNTERS_MAX :
+		      arg->count != 1)
+		return -EINVAL;
+	if (arg->kind != BGDMA_KIND_REGION && (arg->lo || arg->hi))
+		return -EINVAL;
+	if (arg->hi && arg->lo >= arg->hi)
+		return -EINVAL;
+	return 0;
+}
+
+/* Take a grant back from the first @count objects of a range. */
+static void bgdma_grant_undo(struct bgdma_ctx *ctx,
+			     const struct bgdma_grant *arg, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		struct bgdma_grants __rcu **where;
+		struct bgdma_grants *grants;
+
+		where = bgdma_grants_of(ctx, arg->kind, arg->object + i);
+		if (WARN_ON_ONCE(IS_ERR(where)))
+			continue;
+		grants = bgdma_grants_now(ctx, where);
+		/* The newest entry is the last; readers never see it empty. */
+		WRITE_ONCE(grants->n, grants->n - 1);
+	}
+}
+
+/**
+ * bgdma_grant() - let a peer use an object
+ * @ctx: owner
+ * @arg: BGDMA_IOC_GRANT's; @arg->id is filled in
+ *
+ * Context: ctx.lock held.
+ * Return: 0 or the negative errno that the ioctl documents; then nothing
+ * was granted.
+ */
+int bgdma_grant(struct bgdma_ctx *ctx, struct bgdma_grant *arg)
+{
+	struct bgdma_grant_entry entry = {
+		.lo = arg->lo,
+		.hi = arg->hi ?: U64_MAX,
+		.rank = arg->rank,
+		.ctx = arg->ctx,
+		.incarnation = arg->incarnation,
+		.rights = arg->rights,
+		.id = ctx->grant_next + 1,
+	};
+	int err = bgdma_grant_check(ctx, arg);
+	u32 i;
+
+	if (err)
+		return err;
+	if (entry.id == BGDMA_NONE)
+		return -ENOSPC;
+
+	for (i = 0; i < arg->count; i++) {
+		struct bgdma_grants *old, *new = NULL;
+		struct bgdma_grants __rcu **where;
+
+		where = bgdma_grants_of(ctx, arg->kind, arg->object + i);
+		err = PTR_ERR_OR_ZERO(where);
+		if (err)
+			goto undo;
+		old = bgdma_grants_now(ctx, where);
+		err = -ENOSPC;
+		if (old && old->n >= BGDMA_GRANTS_MAX)
+			goto undo;
+		err = -ENOMEM;
+		new = bgdma_grants_copy(old, 1, 0);
+		if (!new)
+			goto undo;
+		new->e[new->n++] = entry;
+		rcu_assign_pointer(*where, new);
+		if (old)
+			kfree_rcu(old, rcu);
+	}
+	ctx->grant_next = entry.id;
+	arg->id = entry.id;
+	return 0;
+undo:
+	bgdma_grant_undo(ctx, arg, i);
+	return err;
+}
+
+static int bgdma_revoke_at(struct bgdma_ctx *ctx,
+			   struct bgdma_grants __rcu **where, u32 id)
+{
+	struct bgdma_grants *old = bgdma_grants_now(ctx, where), *new;
+	u32 i;
+
+	for (i = 0; old && i < old->n; i++) {
+		if (old->e[i].id == id)
+			break;
+	}
+	if (!old || i == old->n)
+		return 0;
+	new = bgdma_grants_copy(old, 0, id);
+	if (!new)
+		return -ENOMEM;
+	rcu_assign_pointer(*where, new);
+	kfree_rcu(old, rcu);
+	return 1;
+}
+
+/**
+ * bgdma_revoke() - take a grant back
+ * @ctx: owner
+ * @id: from bgdma_grant()
+ *
+ * Context: ctx.lock held; waits until no transfer relies on the grant.
+ * Return: 0; -ENOENT no such grant; -ENOMEM, and part of it may remain.
+ */
+int bgdma_revoke(struct bgdma_ctx *ctx, u32 id)
+{
+	struct bgdma_region *region;
+	unsigned long index;
+	int found = 0, n;
+	unsigned int k;
+	u32 i;
+
+	lockdep_assert_held(&ctx->lock);
+
+	xa_for_each(&ctx->regions, index, region) {
+		n = bgdma_revoke_at(ctx, &region->grants, id);
+		if (n < 0)
+			return n;
+		found += n;
+	}
+	for (k = 0; k < 2; k++) {
+		for (i = 0; i < ctx->n_ctr[k]; i++) {
+			n = bgdma_revoke_at(ctx, &ctx->counters[k][i].grants,
+					    id);
+			if (n < 0)
+				return n;
+			found += n;
+		}
+	}
+	for (k = BGDMA_KIND_REC_FIFO; k <= BGDMA_KIND_RGET_QUEUE; k++) {
+		u32 max = k == BGDMA_KIND_REC_FIFO ? ctx->n_rec : ctx->n_rgq;
+
+		for (i = 0; i < max; i++) {
+			struct bgdma_grants __rcu **where;
+
+			where = bgdma_grants_of(ctx, k, i);
+			if (IS_ERR(where))
+				continue;
+			n = bgdma_revoke_at(ctx, where, id);
+			if (n < 0)
+				return n;
+			found += n;
+		}
+	}
+	if (!found)
+		return -ENOENT;
+	synchronize_rcu();
+	return 0;
+}
+
+/**
+ * bgdma_grants_drop() - forget all grants of an object that goes away
+ * @where: its grants
+ *
+ * Context: nobody else changes them.
+ */
+void bgdma_grants_drop(struct bgdma_grants __rcu **where)
+{
+	struct bgdma_grants *old = rcu_dereference_protected(*where, true);
+
+	RCU_INIT_POINTER(*where, NULL);
+	if (old)
+		kfree_rcu(old, rcu);
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Injection FIFOs: rings of descriptors that one process fills. The engine
+ * copies a descriptor out once and never looks at the ring again.
+ */
+#include <linux/log2.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+
+#include "../bgdma.h"
+#include "busy.h"
+#include "ring.h"
+
+static struct bgdma_inj_fifo *bgdma_inj_of(struct bgdma_stream *s)
+{
+	return container_of(s, struct bgdma_inj_fifo, s);
+}
+
+/* 1: a descriptor is in s->x; 0: the ring is empty; or a code. */
+static int bgdma_inj_fetch(struct bgdma_stream *s)
+{
+	struct bgdma_inj_fifo *fifo = bgdma_inj_of(s);
+	u64 tail = bgdma_ring_tail(fifo->user);
+	const struct bgdma_desc *ring = fifo->shm.addr;
+
+	if (tail == s->head)
+		return 0;
+	s->x.seq = s->head;
+	if (unlikely(tail - s->head > (u64)fifo->mask + 1)) {
+		memset(&s->x.desc, 0, sizeof(s->x.desc));
+		s->x.fault = (struct bgdma_fault) {
+			.code = BGDMA_E_INDEX,
+			.offset = tail,
+			.bound = s->head + fifo->mask + 1,
+		};
+		return BGDMA_E_INDEX;
+	}
+	bgdma_ring_fetch(&s->x.desc, &ring[s->head & fifo->mask]);
+	s->head++;
+	bgdma_ring_set_head(fifo->kern, s->head);
+	return 1;
+}
+
+/**
+ * bgdma_inj_create() - make an injection FIFO
+ * @ctx: owner
+ * @arg: BGDMA_IOC_INJ_CREATE's, with an id chosen; @arg->ring is filled in
+ * @out: the FIFO, not yet published
+ *
+ * Context: ctx.lock held.
+ * Return: 0, -EINVAL, -ENOMEM or -EINTR.
+ */
+int bgdma_inj_create(struct bgdma_ctx *ctx, struct bgdma_inj_create *arg,
+		     struct bgdma_inj_fifo **out)
+{
+	u64 bytes = (u64)arg->entries * sizeof(struct bgdma_desc);
+	struct bgdma_inj_fifo *fifo;
+	int err;
+
+	BUILD_BUG_ON(sizeof(struct bgdma_desc) != 64);
+
+	if (arg->entries < BGDMA_INJ_ENTRIES_MIN ||
+	    arg->entries > BGDMA_INJ_ENTRIES_MAX ||
+	    !is_power_of_2(arg->entries))
+		return -EINVAL;
+	fifo = kzalloc(sizeof(*fifo), GFP_KERNEL_ACCOUNT);
+	if (!fifo)
+		return -ENOMEM;
+	err = bgdma_shm_alloc(&fifo->shm, bytes, BGDMA_SHM_WRITABLE);
+	if (err) {
+		kfree(fifo);
+		return err;
+	}
+	bgdma_stream_init(&fifo->s, ctx, BGDMA_KIND_INJ_FIFO, arg->id,
+			  bgdma_inj_fetch);
+	fifo->s.who = ctx->who;
+	fifo->mask = arg->entries - 1;
+	fifo->user = &ctx->inj_user[arg->id];
+	fifo->kern = &ctx->inj_kern[arg->id];
+	fifo->rec = &ctx->inj_rec[arg->id];
+	memset(fifo->user, 0, sizeof(*fifo->user));
+	memset(fifo->kern, 0, sizeof(*fifo->kern));
+	bgdma_record_clear(ctx, fifo->rec);
+	bgdma_ring_clear_bit(ctx->kctl->inj_error, arg->id);
+	arg->ring.offset = bgdma_map_offset(BGDMA_MAP_INJ, arg->id);
+	arg->ring.bytes = (u64)fifo->shm.nr << PAGE_SHIFT;
+	*out = fifo;
+	return 0;
+}
+
+/**
+ * bgdma_inj_free() - end an injection FIFO
+ * @fifo: no longer published; its stream was killed
+ */
+void bgdma_inj_free(struct bgdma_inj_fifo *fifo)
+{
+	struct bgdma_ctx *ctx = fifo->s.ctx;
+
+	bgdma_record_clear(ctx, fifo->rec);
+	bgdma_ring_clear_bit(ctx->kctl->inj_error, fifo->s.id);
+	bgdma_shm_free(&fifo->shm);
+	kfree_rcu(fifo, rcu);
+}
+
+/**
+ * bgdma_inj_pending() - are there descriptors that were not fetched?
+ * @fifo: which
+ */
+bool bgdma_inj_pending(struct bgdma_inj_fifo *fifo)
+{
+	return bgdma_ring_tail(fifo->user) != READ_ONCE(fifo->s.head);
+}
+
+/**
+ * bgdma_inj_publish() - show how many descriptors have ended
+ * @fifo: owned
+ * @done: so many since creation
+ */
+void bgdma_inj_publish(struct bgdma_inj_fifo *fifo, u64 done)
+{
+	struct bgdma_ctx *ctx = fifo->s.ctx;
+
+	bgdma_ring_set_done(fifo->kern, done);
+	bgdma_ring_barrier();
+	if (unlikely(atomic_read(&ctx->waiting)) && waitqueue_active(&ctx->wq))
+		wake_up_poll(&ctx->wq, EPOLLIN | EPOLLRDNORM);
+}
+
+/**
+ * bgdma_inj_fail() - stop a FIFO at a descriptor that failed
+ * @fifo: owned; s->x says what and why
+ */
+void bgdma_inj_fail(struct bgdma_inj_fifo *fifo)
+{
+	struct bgdma_stream *s = &fifo->s;
+	struct bgdma_event event;
+	struct bgdma_record why;
+
+	bgdma_record_of(s, &why);
+	event = (struct bgdma_event) {
+		.type = BGDMA_EVENT_FIFO_ERROR,
+		.code = why.code,
+		.peer_rank = why.peer_rank,
+		.peer_ctx = why.peer_ctx,
+		.kind = BGDMA_KIND_INJ_FIFO,
+		.object = s->id,
+		.desc_seq = why.desc_seq,
+		.transfer_id = why.transfer_id,
+		.cookie = le64_to_cpu(s->x.desc.cookie),
+		.offset = why.offset,
+		.bound = why.bound,
+	};
+	set_bit(BGDMA_STREAM_ERROR, &s->flags);
+	WRITE_ONCE(fifo->kern->state, BGDMA_FIFO_ERROR);
+	bgdma_record_set(s->ctx, fifo->rec, &why);
+	bgdma_ring_set_bit(s->ctx->kctl->inj_error, s->id);
+	bgdma_event_post(s->ctx, &event);
+}
+
+/**
+ * bgdma_inj_clear() - let a FIFO in error go on
+ * @fifo: of a context whose lock is held
+ * @flush: drop what waits in it
+ *
+ * Return: 0.
+ */
+int bgdma_inj_clear(struct bgdma_inj_fifo *fifo, bool flush)
+{
+	struct bgdma_stream *s = &fifo->s;
+	u64 tail;
+
+	bgdma_stream_own(s);
+	tail = bgdma_ring_tail(fifo->user);
+	if (flush && s->x.active) {
+		s->x.fault = (struct bgdma_fault) {
+			.code = BGDMA_E_CANCELLED, .offset = s->x.done,
+		};
+		bgdma_op_fail(s);
+	}
+	if (flush || READ_ONCE(fifo->rec->code) == BGDMA_E_INDEX)
+		WRITE_ONCE(s->head, tail);
+	bgdma_ring_set_head(fifo->kern, s->head);
+	bgdma_inj_publish(fifo, s->head - s->x.active);
+	clear_bit(BGDMA_STREAM_ERROR, &s->flags);
+	WRITE_ONCE(fifo->kern->state, BGDMA_FIFO_RUNNING);
+	bgdma_ring_clear_bit(s->ctx->kctl->inj_error, s->id);
+	bgdma_record_clear(s->ctx, fifo->rec);
+	bgdma_stream_disown(s);
+	bgdma_stream_wake(s);
+	return 0;
+}
+
+/* A descriptor that was not fetched becomes a NOP and fails its counter. */
+static void bgdma_inj_drop(struct bgdma_inj_fifo *fifo, u64 seq)
+{
+	struct bgdma_desc *ring = fifo->shm.addr;
+	struct bgdma_desc nop = {
+		.inj_ctr = cpu_to_le32(BGDMA_NONE),
+		.rec_ctr = cpu_to_le32(BGDMA_NONE),
+		.u.at.src_region = cpu_to_le32(BGDMA_NONE),
+		.u.at.dst_region = cpu_to_le32(BGDMA_NONE),
+	};
+	struct bgdma_stream *s = &fifo->s;
+	struct bgdma_record why;
+	struct bgdma_desc desc;
+	int slot;
+
+	bgdma_ring_fetch(&desc, &ring[seq & fifo->mask]);
+	ring[seq & fifo->mask] = nop;
+	if (desc.inj_ctr == cpu_to_le32(BGDMA_NONE))
+		return;
+	slot = bgdma_counter_find(s->ctx, BGDMA_INJECTION,
+				  le32_to_cpu(desc.inj_ctr), NULL);
+	if (slot < 0)
+		return;
+	why = (struct bgdma_record) {
+		.code = BGDMA_E_CANCELLED,
+		.desc_seq = seq,
+		.fifo = s->id,
+		.fifo_kind = s->kind,
+		.peer_rank = le32_to_cpu(desc.dst_rank),
+		.peer_ctx = le16_to_cpu(desc.dst_ctx),
+		.bound = le32_to_cpu(desc.length),
+	};
+	rcu_read_lock();
+	bgdma_counter_sub(s->ctx, BGDMA_INJECTION, slot,
+			  le32_to_cpu(desc.length));
+	bgdma_counter_fail(s->ctx, BGDMA_INJECTION, slot, &why);
+	rcu_read_unlock();
+}
+
+/**
+ * bgdma_inj_cancel() - end descriptors that have not ended by themselves
+ * @fifo: of a context whose lock is held
+ * @arg: BGDMA_IOC_CANCEL's; @arg->cancelled is filled in
+ *
+ * Return: 0 or -EINVAL.
+ */
+int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo, struct bgdma_cancel *arg)
+{
+	struct bgdma_stream *s = &fifo->s;
+	u64 seq, tail;
+
+	if (arg->first > arg->last)
+		return -EINVAL;
+	arg->cancelled = 0;
+	bgdma_stream_own(s);
+	bgdma_stream_unpark(s);
+	if (s->x.active && s->x.seq >= arg->first && s->x.seq <= arg->last) {
+		s->x.fault = (struct bgdma_fault) {
+			.code = BGDMA_E_CANCELLED, .offset = s->x.done,
+			.bound = le32_to_cpu(s->x.desc.length),
+		};
+		bgdma_op_fail(s);
+		bgdma_inj_publish(fifo, s->head);
+		arg->cancelled++;
+	}
+	tail = bgdma_ring_tail(fifo->user);
+	if (tail - s->head <= (u64)fifo->mask + 1) {
+		for (seq = max(s->head, arg->first);
+		     seq < tail && seq <= arg->last; seq++) {
+			bgdma_inj_drop(fifo, seq);
+			arg->cancelled++;
+			cond_resched();
+		}
+	}
+	bgdma_stream_disown(s);
+	bgdma_stream_wake(s);
+	return 0;
+}

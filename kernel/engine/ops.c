@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Executing a descriptor, piece by piece: find the source bytes, hand them to
+ * the fabric, count them. Every piece is one slice (engine/busy.h) and looks
+ * everything up again, so that what the owner of an object takes back is gone
+ * with the next piece.
+ */
+#include "../bgdma.h"
+#include "../control/trace.h"
+#include "busy.h"
+#include "engine.h"
+
+static const struct bgdma_fabric_ops *bgdma_fabric(const struct bgdma_stream *s)
+{
+	return s->ctx->partition->fabric;
+}
+
+/* The source bytes of a piece; with a busy region where there is one. */
+static int bgdma_source_get(struct bgdma_stream *s, u32 rights, u32 n,
+			    struct bgdma_payload *out,
+			    struct bgdma_region **region)
+{
+	struct bgdma_xfer *x = &s->x;
+	u64 off;
+
+	if (x->desc.flags & BGDMA_DESC_INLINE) {
+		*region = NULL;
+		out->p[0] = x->desc.u.inline_data;
+		out->n[0] = n;
+		out->n[1] = 0;
+		return 0;
+	}
+	/* The sum cannot wrap where the first piece was within bounds. */
+	off = le64_to_cpu(x->desc.u.at.src_off) + x->done;
+	*region = bgdma_region_get(s->ctx, le32_to_cpu(x->desc.u.at.src_region),
+				   &s->who, rights, off,
+				   le32_to_cpu(x->desc.length) - x->done,
+				   &x->fault);
+	if (!*region)
+		return x->fault.code;
+	bgdma_region_span(*region, off, n, out);
+	return 0;
+}
+
+static void bgdma_source_put(struct bgdma_region *region)
+{
+	if (region)
+		bgdma_region_put(region);
+}
+
+/* Take what was moved off the counters, on both sides. */
+static void bgdma_xfer_count(struct bgdma_stream *s, bool last)
+{
+	struct bgdma_xfer *x = &s->x;
+	u32 n = x->uncounted, rec = n;
+
+	x->uncounted = 0;
+	if (x->desc.rec_ctr != cpu_to_le32(BGDMA_NONE)) {
+		if (x->desc.flags & BGDMA_DESC_OPS)
+			rec = last;
+		if (rec)
+			bgdma_fabric(s)->count(s, rec);
+	}
+	if (x->inj_slot >= 0)
+		bgdma_counter_sub(s->ctx, BGDMA_INJECTION, x->inj_slot, n);
+}
+
+static int bgdma_piece(struct bgdma_stream *s, u32 n)
+{
+	const struct bgdma_fabric_ops *fabric = bgdma_fabric(s);
+	bool rget = s->x.desc.op == BGDMA_OP_RGET;
+	struct bgdma_region *region;
+	struct bgdma_payload p;
+	int ret;
+
+	bgdma_slice_begin();
+	ret = bgdma_source_get(s, rget ? BGDMA_RIGHT_FETCH : BGDMA_RIGHT_READ,
+			       n, &p, &region);
+	if (ret)
+		goto out;
+	switch (s->x.desc.op) {
+	case BGDMA_OP_MEMFIFO:
+		ret = fabric->memfifo(s, &p, n);
+		break;
+	case BGDMA_OP_LOCAL_MEMFIFO:
+		ret = bgdma_deliver_memfifo(s->ctx, s, &p, n);
+		break;
+	case BGDMA_OP_PUT:
+		ret = fabric->put(s, &p, n);
+		break;
+	case BGDMA_OP_LOCAL_COPY:
+		ret = bgdma_deliver_put(s->ctx, s, &p, n);
+		break;
+	default:
+		ret = fabric->rget(s, &p, n / sizeof(struct bgdma_desc));
+		break;
+	}
+	bgdma_source_put(region);
+out:
+	bgdma_slice_end();
+	return ret;
+}
+
+/* What must be good before anything moves. */
+static int bgdma_op_start(struct bgdma_stream *s)
+{
+	struct bgdma_xfer *x = &s->x;
+	u32 code = bgdma_desc_check(s, &x->fault);
+
+	if (code) {
+		x->fault.code = code;
+		return code;
+	}
+	if (x->desc.inj_ctr != cpu_to_le32(BGDMA_NONE)) {
+		u32 handle = le32_to_cpu(x->desc.inj_ctr);
+
+		bgdma_slice_begin();
+		x->inj_slot = bgdma_counter_find(s->ctx, BGDMA_INJECTION,
+						 handle,
+						 s->remote ? &s->who : NULL);
+		bgdma_slice_end();
+		if (x->inj_slot < 0) {
+			x->fault = (struct bgdma_fault) {
+				.code = -x->inj_slot, .offset = handle,
+			};
+			return x->fault.code;
+		}
+	}
+	x->checked = true;
+	trace_bgdma_execute(s);
+	return 0;
+}
+
+/**
+ * bgdma_op_run() - go on with the transfer that a stream is at
+ * @s: owned; s->x.active
+ * @budget: reduced by what was done
+ *
+ * Return: BGDMA_STEP_DONE, _AGAIN or _WAIT, or an enum bgdma_code with
+ * s->x.fault filled in.
+ */
+int bgdma_op_run(struct bgdma_stream *s, struct bgdma_budget *budget)
+{
+	struct bgdma_xfer *x = &s->x;
+	u32 length;
+	int ret;
+
+	if (!x->checked) {
+		ret = bgdma_op_start(s);
+		if (ret)
+			return ret;
+	}
+	if (x->desc.op == BGDMA_OP_NOP)
+		return BGDMA_STEP_DONE;
+
+	length = le32_to_cpu(x->desc.length);
+	do {
+		u32 n = min_t(u32, length - x->done, BGDMA_PACKET_MAX);
+
+		ret = bgdma_piece(s, n);
+		if (ret)
+			break;
+		x->done += n;
+		x->uncounted += n;
+		budget->bytes -= n;
+		s->stats.packets++;
+		s->stats.bytes_copied += n;
+		if (x->done == length)
+			break;
+		if (budget->bytes <= 0 || bgdma_stream_must_stop(s))
+			ret = BGDMA_STEP_AGAIN;
+	} while (!ret);
+
+	if (ret <= 0)
+		bgdma_xfer_count(s, !ret);
+	return ret;
+}
+
+/* A descriptor that was no good: its counter shows it too, if it has one. */
+static void bgdma_op_unchecked(struct bgdma_stream *s)
+{
+	struct bgdma_xfer *x = &s->x;
+
+	if (x->inj_slot >= 0 || x->fault.code == BGDMA_E_INDEX ||
+	    le32_to_cpu(x->desc.length) > BGDMA_LENGTH_MAX)
+		return;
+	bgdma_slice_begin();
+	x->inj_slot = bgdma_counter_find(s->ctx, BGDMA_INJECTION,
+					 le32_to_cpu(x->desc.inj_ctr),
+					 s->remote ? &s->who : NULL);
+	bgdma_slice_end();
+}
+
+/**
+ * bgdma_op_fail() - end a transfer that cannot go on
+ * @s: owned; s->x.fault says why
+ *
+ * What it had left to count is taken off its counters, so that others who
+ * share them finish, and then they show the error.
+ */
+void bgdma_op_fail(struct bgdma_stream *s)
+{
+	struct bgdma_xfer *x = &s->x;
+	struct bgdma_record why;
+	u32 left;
+
+	s->stats.errors++;
+	trace_bgdma_error(s);
+	left = le32_to_cpu(x->desc.length) - x->done + x->uncounted;
+	if (!x->checked)
+		bgdma_op_unchecked(s);
+	if (x->checked && x->desc.op != BGDMA_OP_NOP)
+		bgdma_fabric(s)->abort(s, left);
+	if (x->inj_slot >= 0) {
+		bgdma_record_of(s, &why);
+		bgdma_slice_begin();
+		bgdma_counter_sub(s->ctx, BGDMA_INJECTION, x->inj_slot, left);
+		bgdma_counter_fail(s->ctx, BGDMA_INJECTION, x->inj_slot, &why);
+		bgdma_slice_end();
+	}
+	if (s->kind == BGDMA_KIND_INJ_FIFO) {
+		bgdma_inj_fail(container_of(s, struct bgdma_inj_fifo, s));
+	} else {
+		bgdma_rgq_refuse(s);
+		bgdma_fabric(s)->refused(s);
+	}
+	x->active = false;
+	s->deadline = 0;
+}

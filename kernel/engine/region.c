@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Registered memory: user pages pinned for as long as the region lives, or
+ * pages of the driver that the user maps. The engine finds a region by its
+ * handle for every piece that it copies and holds a busy reference meanwhile.
+ */
+#include <linux/hugetlb.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/user.h>
+#include <linux/shmem_fs.h>
+#include <linux/slab.h>
+
+#include "../bgdma.h"
+#include "busy.h"
+
+#define BGDMA_PIN_CHUNK		512UL	/* pages between looks at signals */
+#define BGDMA_LOCAL_RIGHTS	(BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE)
+
+/*
+ * A page is charged once per region. The limit is the user's, as with
+ * io_uring and AF_XDP, so that many processes do not get many limits.
+ */
+static int bgdma_charge(struct bgdma_region *region)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	unsigned long nr = region->nr_pages;
+	atomic_long_t *locked;
+	long old;
+
+	region->user = get_uid(current_user());
+	locked = &region->user->locked_vm;
+	if (capable(CAP_IPC_LOCK)) {
+		atomic_long_add(nr, locked);
+		return 0;
+	}
+	old = atomic_long_read(locked);
+	do {
+		if (old + nr > limit) {
+			free_uid(region->user);
+			region->user = NULL;
+			return -ENOMEM;
+		}
+	} while (!atomic_long_try_cmpxchg(locked, &old, old + nr));
+	return 0;
+}
+
+static void bgdma_uncharge(struct bgdma_region *region)
+{
+	if (!region->user)
+		return;
+	atomic_long_sub(region->nr_pages, &region->user->locked_vm);
+	free_uid(region->user);
+	region->user = NULL;
+}
+
+/*
+ * Only memory whose pages stay in place under a long-term pin on both
+ * kernels: 6.1 would also pin the page cache of a file system and corrupt it.
+ */
+static bool bgdma_vmas_fit(unsigned long addr, unsigned long end)
+{
+	struct vm_area_struct *vma;
+
+	mmap_assert_locked(current->mm);
+	while (addr < end) {
+		vma = find_vma(current->mm, addr);
+		if (!vma || vma->vm_start > addr)
+			return false;
+		if (!(vma_is_anonymous(vma) && !vma->vm_file) &&
+		    !is_vm_hugetlb_page(vma) &&
+		    !(vma->vm_file && shmem_mapping(vma->vm_file->f_mapping)))
+			return false;
+		addr = vma->vm_end;
+	}
+	return true;
+}
+
+/*
+ * Always for writing: a read-only pin of a page that was never written goes
+ * stale on 6.1 when the owner writes it later.
+ */
+static int bgdma_pin_pages(struct bgdma_region *region, unsigned long start)
+{
+	unsigned long done = 0;
+	long n;
+
+	while (done < region->nr_pages) {
+		unsigned long addr = start + (done << PAGE_SHIFT);
+		unsigned long nr = min(region->nr_pages - done, BGDMA_PIN_CHUNK);
+
+		n = -EFAULT;
+		mmap_read_lock(current->mm);
+		if (bgdma_vmas_fit(addr, addr + (nr << PAGE_SHIFT)))
+			n = bgdma_pin_user_pages(addr, nr,
+						 FOLL_WRITE | FOLL_LONGTERM,
+						 region->pages + done);
+		mmap_read_unlock(current->mm);
+		if (n <= 0) {
+			n = n ?: -EFAULT;
+			goto unpin;
+		}
+		done += n;
+		cond_resched();
+		n = -EINTR;
+		if (fatal_signal_pending(current))
+			goto unpin;
+	}
+	return 0;
+unpin:
+	unpin_user_pages(region->pages, done);
+	return n;
+}
+
+/* Slots go round, so that a handle comes back only after 2^32 others. */
+static int bgdma_region_slot(struct bgdma_ctx *ctx,
+			     struct bgdma_region *region)
+{
+	u32 slot;
+	int err;
+
+	lockdep_assert_held(&ctx->lock);
+	err = xa_alloc_cyclic(&ctx->regions, &slot, NULL,
+			      XA_LIMIT(0, BGDMA_REGIONS_MAX - 1),
+			      &ctx->region_next, GFP_KERNEL_ACCOUNT);
+	if (err < 0)
+		return err == -EBUSY ? -ENOSPC : err;
+	if (err == 1)
+		ctx->region_gen++;
+	if (ctx->region_gen > U16_MAX) {
+		xa_erase(&ctx->regions, slot);
+		return -ENOSPC;
+	}
+	region->handle = BGDMA_HANDLE(slot, ctx->region_gen);
+	return 0;
+}
+
+static struct bgdma_region *bgdma_region_new(u64 length, u32 rights)
+{
+	struct bgdma_region *region;
+
+	region = kzalloc(sizeof(*region), GFP_KERNEL_ACCOUNT);
+	if (!region)
+		return NULL;
+	bgdma_busy_init(&region->busy);
+	region->length = length;
+	region->rights = rights;
+	return region;
+}
+
+/**
+ * bgdma_region_pin() - pin user memory as a region
+ * @ctx: owner
+ * @arg: BGDMA_IOC_REGION_PIN's; @arg->handle is filled in
+ * @out: the region, with a slot, not yet published
+ *
+ * Context: ctx.lock held; by the process that attached.
+ * Return: 0 or the negative errno that the ioctl documents.
+ */
+int bgdma_region_pin(struct bgdma_ctx *ctx, struct bgdma_region_pin *arg,
+		     struct bgdma_region **out)
+{
+	unsigned long start = arg->addr & PAGE_MASK;
+	struct bgdma_region *region;
+	unsigned long end;
+	int err;
+
+	if (!arg->length || (arg->rights & ~BGDMA_LOCAL_RIGHTS) || arg->resv)
+		return -EINVAL;
+	if (arg->length > TASK_SIZE || arg->addr > TASK_SIZE - arg->length)
+		return -EFAULT;
+	end = PAGE_ALIGN(arg->addr + arg->length);
+
+	region = bgdma_region_new(arg->length, arg->rights);
+	if (!region)
+		return -ENOMEM;
+	region->page_off = offset_in_page(arg->addr);
+	region->nr_pages = (end - start) >> PAGE_SHIFT;
+	err = bgdma_charge(region);
+	if (err)
+		goto free;
+	err = -ENOMEM;
+	region->pages = kvcalloc(region->nr_pages, sizeof(*region->pages),
+				 GFP_KERNEL_ACCOUNT);
+	if (!region->pages)
+		goto uncharge;
+	err = bgdma_pin_pages(region, start);
+	if (err)
+		goto free_pages;
+	err = bgdma_region_slot(ctx, region);
+	if (err)
+		goto unpin;
+	arg->handle = region->handle;
+	*out = region;
+	return 0;
+unpin:
+	unpin_user_pages(region->pages, region->nr_pages);
+free_pages:
+	kvfree(region->pages);
+uncharge:
+	bgdma_uncharge(region);
+free:
+	kfree(region);
+	return err;
+}
+
+/**
+ * bgdma_region_alloc() - memory of the driver as a region
+ * @ctx: owner
+ * @arg: BGDMA_IOC_REGION_ALLOC's; @arg->handle and @arg->mem are filled in
+ * @out: the region, with a slot, not yet published
+ *
+ * Context: ctx.lock held.
+ * Return: 0 or the negative errno that the ioctl documents.
+ */
+int bgdma_region_alloc(struct bgdma_ctx *ctx, struct bgdma_region_alloc *arg,
+		       struct bgdma_region **out)
+{
+	struct bgdma_region *region;
+	int err;
+
+	if (!arg->length || (arg->rights & ~BGDMA_LOCAL_RIGHTS) || arg->resv)
+		return -EINVAL;
+	region = bgdma_region_new(arg->length, arg->rights);
+	if (!region)
+		return -ENOMEM;
+	err = bgdma_shm_alloc(&region->mem, arg->length,
+			      BGDMA_SHM_WRITABLE | BGDMA_SHM_PAGES_ONLY);
+	if (err)
+		goto free;
+	region->pages = region->mem.pages;
+	region->nr_pages = region->mem.nr;
+	err = bgdma_region_slot(ctx, region);
+	if (err)
+		goto free_mem;
+	arg->handle = region->handle;
+	arg->mem.offset = bgdma_map_offset(BGDMA_MAP_REGION,
+					   BGDMA_HANDLE_SLOT(region->handle));
+	arg->mem.bytes = (u64)region->nr_pages << PAGE_SHIFT;
+	*out = region;
+	return 0;
+free_mem:
+	bgdma_shm_free(&region->mem);
+free:
+	kfree(region);
+	return err;
+}
+
+/**
+ * bgdma_region_publish() - let the engine find a region; cannot fail
+ * @ctx: owner
+ * @region: from bgdma_region_pin() or bgdma_region_alloc()
+ */
+void bgdma_region_publish(struct bgdma_ctx *ctx, struct bgdma_region *region)
+{
+	mutex_lock(&ctx->map_lock);
+	/* The slot is reserved, so its node is there. */
+	xa_store(&ctx->regions, BGDMA_HANDLE_SLOT(region->handle), region,
+		 GFP_KERNEL_ACCOUNT);
+	mutex_unlock(&ctx->map_lock);
+}
+
+static void bgdma_region_destroy(struct bgdma_region *region)
+{
+	bgdma_busy_put(&region->busy);
+	bgdma_busy_wait(&region->busy);
+	if (region->mem.nr) {
+		bgdma_shm_free(&region->mem);
+	} else {
+		unpin_user_pages_dirty_lock(region->pages, region->nr_pages,
+					    true);
+		bgdma_uncharge(region);
+		kvfree(region->pages);
+	}
+	bgdma_grants_drop(&region->grants);
+	kfree_rcu(region, rcu);
+}
+
+/**
+ * bgdma_region_abandon() - undo the creation of a region
+ * @ctx: owner
+ * @region: not published
+ */
+void bgdma_region_abandon(struct bgdma_ctx *ctx, struct bgdma_region *region)
+{
+	xa_erase(&ctx->regions, BGDMA_HANDLE_SLOT(region->handle));
+	bgdma_region_destroy(region);
+}
+
+/**
+ * bgdma_region_free() - end a region
+ * @ctx: owner
+ * @handle: of it
+ *
+ * Context: ctx.lock held; waits for pieces that are being copied.
+ * Return: 0 or -ENOENT.
+ */
+int bgdma_region_free(struct bgdma_ctx *ctx, u32 handle)
+{
+	struct bgdma_region *region;
+
+	lockdep_assert_held(&ctx->lock);
+	mutex_lock(&ctx->map_lock);
+	region = xa_load(&ctx->regions, BGDMA_HANDLE_SLOT(handle));
+	if (region && region->handle == handle)
+		xa_erase(&ctx->regions, BGDMA_HANDLE_SLOT(handle));
+	else
+		region = NULL;
+	mutex_unlock(&ctx->map_lock);
+	if (!region)
+		return -ENOENT;
+	bgdma_region_destroy(region);
+	return 0;
+}
+
+/**
+ * bgdma_regions_free() - end all regions of a context that goes away
+ * @ctx: owner
+ */
+void bgdma_regions_free(struct bgdma_ctx *ctx)
+{
+	struct bgdma_region *region;
+	unsigned long index;
+
+	xa_for_each(&ctx->regions, index, region) {
+		xa_erase(&ctx->regions, index);
+		bgdma_region_destroy(region);
+		cond_resched();
+	}
+	xa_destroy(&ctx->regions);
+}
+
+/* What the owner's own descriptors need instead of a grant. */
+static u32 bgdma_local_right(u32 rights)
+{
+	return rights & (BGDMA_RIGHT_WRITE | BGDMA_RIGHT_ATOMIC) ?
+		BGDMA_LOCAL_WRITE : BGDMA_LOCAL_READ;
+}
+
+static bool bgdma_region_may(const struct bgdma_region *region,
+			     const struct bgdma_ctx *ctx,
+			     const struct bgdma_principal *who, u32 rights,
+			     u64 off, u64 len, struct bgdma_fault *fault)
+{
+	u64 bound = U64_MAX;
+
+	if (who->incarnation == ctx->who.incarnation) {
+		if (region->rights & bgdma_local_right(rights))
+			return true;
+	} else if (bgdma_granted(&region->grants, who, rights, off, len,
+				 &bound)) {
+		return true;
+	}
+	*fault = (struct bgdma_fault) {
+		.code = bound == U64_MAX ? BGDMA_E_RIGHTS : BGDMA_E_BOUNDS,
+		.offset = off,
+		.bound = bound == U64_MAX ? rights : bound,
+	};
+	return false;
+}
+
+/**
+ * bgdma_region_get() - find memory for a piece of a transfer
+ * @ctx: owner
+ * @handle: region
+ * @who: wants it
+ * @rights: BGDMA_RIGHT_*
+ * @off: first byte of all that is left of the transfer
+ * @len: bytes of it
+ * @fault: filled in on failure
+ *
+ * Context: inside a slice.
+ * Return: the region with a busy reference, or NULL.
+ */
+struct bgdma_region *bgdma_region_get(struct bgdma_ctx *ctx, u32 handle,
+				      const struct bgdma_principal *who,
+				      u32 rights, u64 off, u64 len,
+				      struct bgdma_fault *fault)
+{
+	struct bgdma_region *region;
+
+	fault->offset = off;
+	fault->bound = 0;
+	region = xa_load(&ctx->regions, BGDMA_HANDLE_SLOT(handle));
+	if (!region) {
+		fault->code = BGDMA_E_REGION;
+		return NULL;
+	}
+	if (region->handle != handle) {
+		fault->code = BGDMA_E_STALE;
+		return NULL;
+	}
+	if (off > region->length || len > region->length - off) {
+		fault->code = BGDMA_E_BOUNDS;
+		fault->bound = region->length;
+		return NULL;
+	}
+	if (!bgdma_region_may(region, ctx, who, rights, off, len, fault))
+		return NULL;
+	if (!bgdma_busy_get(&region->busy)) {
+		fault->code = BGDMA_E_REGION;
+		return NULL;
+	}
+	return region;
+}
+
+/**
+ * bgdma_region_put() - done with a piece
+ * @region: from bgdma_region_get()
+ */
+void bgdma_region_put(struct bgdma_region *region)
+{
+	bgdma_busy_put(&region->busy);
+}
+
+/*
+ * Region pages are never in high memory: we depend on 64 bit. The limit of a
+ * page is spelled out so that the compiler sees it and copies inline.
+ */
+static void *bgdma_region_at(const struct bgdma_region *region, u64 off,
+			     u32 want, u32 *got)
+{
+	u64 at = off + region->page_off;
+	u32 in_page = offset_in_page(at);
+
+	*got = min_t(u32, want, PAGE_SIZE - in_page);
+	return page_address(region->pages[at >> PAGE_SHIFT]) + in_page;
+}
+
+/**
+ * bgdma_region_span() - where some bytes of a region are
+ * @region: held busy
+ * @off: first byte
+ * @n: bytes, at most BGDMA_PACKET_MAX
+ * @out: filled in
+ */
+void bgdma_region_span(const struct bgdma_region *region, u64 off, u32 n,
+		       struct bgdma_payload *out)
+{
+	BUILD_BUG_ON(BGDMA_PACKET_MAX > PAGE_SIZE);
+
+	out->n[1] = 0;
+	if (!n) {
+		out->n[0] = 0;
+		return;
+	}
+	out->p[0] = bgdma_region_at(region, off, n, &out->n[0]);
+	n -= out->n[0];
+	if (n)
+		out->p[1] = bgdma_region_at(region, off + out->n[0], n,
+					    &out->n[1]);
+}
+
+/**
+ * bgdma_region_write() - copy bytes into a region
+ * @region: held busy
+ * @off: first byte
+ * @in: the bytes
+ */
+void bgdma_region_write(const struct bgdma_region *region, u64 off,
+			const struct bgdma_payload *in)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		const void *from = in->p[i];
+		u32 n = in->n[i];
+
+		while (n) {
+			u32 now;
+			void *to = bgdma_region_at(region, off, n, &now);
+
+			memcpy(to, from, now);
+			from += now;
+			off += now;
+			n -= now;
+		}
+	}
+}

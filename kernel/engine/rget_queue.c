@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Remote-get queues: kernel memory that only engines fill, with descriptors
+ * that came from other contexts. Each sender has a sub-queue of its own, a
+ * stream with its own quota and the sender's rights, so that a sender who
+ * sends nonsense, or whose target has no room, stops nobody else.
+ *
+ * The lock is a leaf, held for the descriptors of one remote get.
+ */
+#include <linux/jiffies.h>
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "../bgdma.h"
+#include "../control/trace.h"
+#include "busy.h"
+#include "ring.h"
+
+#define BGDMA_RGQ_QUOTA_MAX	4096
+#define BGDMA_RGQ_SENDERS_MAX	1024
+#define BGDMA_RGQ_TIMEOUT_MS	2000
+#define BGDMA_RGQ_TIMEOUT_MAX	3600000
+
+static struct bgdma_rget_sub *bgdma_sub_of(struct bgdma_stream *s)
+{
+	return container_of(s, struct bgdma_rget_sub, s);
+}
+
+/* The slot is free when its descriptor starts, before it asks for room. */
+static int bgdma_rgq_fetch(struct bgdma_stream *s)
+{
+	struct bgdma_rget_sub *sub = bgdma_sub_of(s);
+	struct bgdma_rget_queue *queue = sub->queue;
+
+	spin_lock(&queue->lock);
+	if (sub->head == sub->tail) {
+		spin_unlock(&queue->lock);
+		return 0;
+	}
+	s->x.desc = sub->slots[sub->head & (queue->quota - 1)];
+	s->x.seq = s->head++;
+	WRITE_ONCE(sub->head, sub->head + 1);
+	spin_unlock(&queue->lock);
+
+	bgdma_waiters_wake(&queue->waiters);
+	return 1;
+}
+
+static int bgdma_rgq_check(const struct bgdma_rgq_create *arg)
+{
+	if (arg->quota < BGDMA_RGET_DESC_MAX ||
+	    arg->quota > BGDMA_RGQ_QUOTA_MAX || !is_power_of_2(arg->quota))
+		return -EINVAL;
+	if (!arg->senders || arg->senders > BGDMA_RGQ_SENDERS_MAX)
+		return -EINVAL;
+	if (arg->timeout_ms > BGDMA_RGQ_TIMEOUT_MAX)
+		return -EINVAL;
+	return 0;
+}
+
+static void bgdma_rgq_free_memory(struct bgdma_rget_queue *queue)
+{
+	u32 i;
+
+	for (i = 0; i < queue->nsubs; i++)
+		kvfree(queue->subs[i].slots);
+	kvfree_rcu(queue, rcu);
+}
+
+/**
+ * bgdma_rgq_create() - make a remote-get queue
+ * @ctx: owner
+ * @arg: BGDMA_IOC_RGQ_CREATE's, with an id chosen
+ * @out: the queue, not yet published
+ *
+ * Context: ctx.lock held.
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
+int bgdma_rgq_create(struct bgdma_ctx *ctx, struct bgdma_rgq_create *arg,
+		     struct bgdma_rget_queue **out)
+{
+	struct bgdma_rget_queue *queue;
+	u32 i;
+
+	if (bgdma_rgq_check(arg))
+		return -EINVAL;
+	queue = kvzalloc(struct_size(queue, subs, arg->senders),
+			 GFP_KERNEL_ACCOUNT);
+	if (!queue)
+		return -ENOMEM;
+	spin_lock_init(&queue->lock);
+	INIT_LIST_HEAD(&queue->waiters);
+	queue->ctx = ctx;
+	queue->id = arg->id;
+	queue->quota = arg->quota;
+	queue->timeout = msecs_to_jiffies(arg->timeout_ms ?:
+					  BGDMA_RGQ_TIMEOUT_MS);
+	queue->rec = &ctx->rgq_rec[arg->id];
+	for (i = 0; i < arg->senders; i++) {
+		struct bgdma_rget_sub *sub = &queue->subs[i];
+
+		bgdma_stream_init(&sub->s, ctx, BGDMA_KIND_RGET_QUEUE, arg->id,
+				  bgdma_rgq_fetch);
+		sub->s.remote = true;
+		sub->queue = queue;
+		sub->slots = kvcalloc(arg->quota, sizeof(*sub->slots),
+				      GFP_KERNEL_ACCOUNT);
+		if (!sub->slots) {
+			bgdma_rgq_free_memory(queue);
+			return -ENOMEM;
+		}
+		queue->nsubs++;
+	}
+	bgdma_rgq_clear(queue, false);
+	*out = queue;
+	return 0;
+}
+
+/**
+ * bgdma_rgq_free() - end a remote-get queue
+ * @queue: no longer published, and no delivery can still have found it
+ *
+ * Senders that wait for it try again and see that it is gone.
+ */
+void bgdma_rgq_free(struct bgdma_rget_queue *queue)
+{
+	u32 i;
+
+	bgdma_waiters_wake(&queue->waiters);
+	for (i = 0; i < queue->nsubs; i++)
+		bgdma_stream_kill(&queue->subs[i].s);
+	bgdma_rgq_clear(queue, false);
+	bgdma_grants_drop(&queue->grants);
+	bgdma_rgq_free_memory(queue);
+}
+
+static bool bgdma_same(const struct bgdma_principal *a,
+		       const struct bgdma_principal *b)
+{
+	/* Incarnations are unique in a partition. */
+	return a->incarnation == b->incarnation;
+}
+
+/*
+ * Give an empty sub-queue to a sender. The sub-queue may still execute the
+ * last descriptor of its former sender, so it must be owned to change hands.
+ * A thread that found it owned by us relied on us to run it: @nudge.
+ */
+static bool bgdma_sub_take(struct bgdma_rget_sub *sub,
+			   const struct bgdma_principal *who,
+			   struct bgdma_stream **nudge)
+{
+	struct bgdma_stream *s = &sub->s;
+	bool idle;
+
+	if (sub->head != sub->tail || READ_ONCE(s->x.active) ||
+	    test_and_set_bit_lock(BGDMA_STREAM_OWNED, &s->flags))
+		return false;
+	idle = !s->x.active && !test_bit(BGDMA_STREAM_DEAD, &s->flags);
+	if (idle) {
+		s->who = *who;
+		sub->bound = true;
+	} else {
+		*nudge = s;
+	}
+	bgdma_stream_disown(s);
+	return idle;
+}
+
+static struct bgdma_rget_sub *bgdma_sub_find(struct bgdma_rget_queue *queue,
+					     const struct bgdma_principal *who,
+					     struct bgdma_stream **nudge)
+{
+	unsigned int pass;
+	u32 i;
+
+	lockdep_assert_held(&queue->lock);
+	for (i = 0; i < queue->nsubs; i++) {
+		struct bgdma_rget_sub *sub = &queue->subs[i];
+
+		if (sub->bound && bgdma_same(&sub->s.who, who))
+			return sub;
+	}
+	/* Those that nobody has had yet first. */
+	for (pass = 0; pass < 2; pass++) {
+		for (i = 0; i < queue->nsubs && !*nudge; i++) {
+			struct bgdma_rget_sub *sub = &queue->subs[i];
+
+			if ((pass || !sub->bound) &&
+			    bgdma_sub_take(sub, who, nudge))
+				return sub;
+		}
+	}
+	return NULL;
+}
+
+/* The payload is up to 16 descriptors, in two pieces cut anywhere. */
+static void bgdma_rgq_copy(struct bgdma_rget_queue *queue,
+			   struct bgdma_rget_sub *sub,
+			   const struct bgdma_payload *from, u32 n)
+{
+	u32 bytes = n * sizeof(struct bgdma_desc), done = 0;
+	unsigned int piece = 0;
+	u32 in_piece = 0;
+
+	while (done < bytes) {
+		u32 slot = (sub->tail + done / sizeof(struct bgdma_desc)) &
+			   (queue->quota - 1);
+		u32 off = done % sizeof(struct bgdma_desc);
+		u32 now;
+
+		if (in_piece == from->n[piece]) {
+			piece++;
+			in_piece = 0;
+		}
+		now = min_t(u32, from->n[piece] - in_piece,
+			    sizeof(struct bgdma_desc) - off);
+		memcpy((void *)&sub->slots[slot] + off,
+		       from->p[piece] + in_piece, now);
+		in_piece += now;
+		done += now;
+	}
+	WRITE_ONCE(sub->tail, sub->tail + n);
+}
+
+/**
+ * bgdma_rgq_room() - could a sender's descriptors go in now?
+ * @queue: which
+ * @who: sender
+ * @n: descriptors
+ *
+ * Context: inside a slice.
+ */
+bool bgdma_rgq_room(struct bgdma_rget_queue *queue,
+		    const struct bgdma_principal *who, u32 n)
+{
+	struct bgdma_stream *nudge = NULL;
+	struct bgdma_rget_sub *sub;
+	bool room = true;
+
+	spin_lock(&queue->lock);
+	if (!queue->dead) {
+		sub = bgdma_sub_find(queue, who, &nudge);
+		room = sub && queue->quota - (sub->tail - sub->head) >= n;
+	}
+	spin_unlock(&queue->lock);
+	if (nudge)
+		bgdma_stream_wake(nudge);
+	return room;
+}
+
+/**
+ * bgdma_rgq_deliver() - append the descriptors of one remote get
+ * @queue: which
+ * @who: sender
+ * @descs: copied from memory that somebody may be writing; looked at only
+ *	after the copy
+ * @n: descriptors
+ *
+ * Context: inside a slice.
+ * Return: BGDMA_STEP_DONE; BGDMA_STEP_WAIT: none went in; BGDMA_E_FIFO.
+ */
+int bgdma_rgq_deliver(struct bgdma_rget_queue *queue,
+		      const struct bgdma_principal *who,
+		      const struct bgdma_payload *descs, u32 n)
+{
+	struct bgdma_stream *nudge = NULL;
+	struct bgdma_rget_sub *sub;
+	int ret = BGDMA_STEP_WAIT;
+
+	spin_lock(&queue->lock);
+	if (queue->dead) {
+		spin_unlock(&queue->lock);
+		return BGDMA_E_FIFO;
+	}
+	sub = bgdma_sub_find(queue, who, &nudge);
+	if (sub && queue->quota - (sub->tail - sub->head) >= n) {
+		bgdma_rgq_copy(queue, sub, descs, n);
+		ret = BGDMA_STEP_DONE;
+	}
+	spin_unlock(&queue->lock);
+
+	if (ret == BGDMA_STEP_DONE)
+		bgdma_stream_wake(&sub->s);
+	if (nudge)
+		bgdma_stream_wake(nudge);
+	return ret;
+}
+
+/**
+ * bgdma_rgq_refuse() - a descriptor from another context was refused
+ * @s: owned stream of a remote-get queue; s->x says what and why
+ *
+ * The owner sees it; the rest that the same sender has waiting is dropped.
+ */
+void bgdma_rgq_refuse(struct bgdma_stream *s)
+{
+	struct bgdma_rget_queue *queue = bgdma_sub_of(s)->queue;
+	struct bgdma_ctx *ctx = s->ctx;
+	struct bgdma_record why;
+	struct bgdma_event event;
+
+	spin_lock(&queue->lock);
+	WRITE_ONCE(bgdma_sub_of(s)->head, bgdma_sub_of(s)->tail);
+	spin_unlock(&queue->lock);
+	bgdma_waiters_wake(&queue->waiters);
+	atomic64_inc(&queue->refused);
+
+	bgdma_record_of(s, &why);
+	why.peer_rank = s->who.rank;
+	why.peer_ctx = s->who.ctx;
+	event = (struct bgdma_event) {
+		.type = BGDMA_EVENT_OFFENDER,
+		.code = why.code,
+		.peer_rank = s->who.rank,
+		.peer_ctx = s->who.ctx,
+		.kind = BGDMA_KIND_RGET_QUEUE,
+		.peer_incarnation = s->who.incarnation,
+		.object = s->id,
+		.desc_seq = why.desc_seq,
+		.transfer_id = why.transfer_id,
+		.cookie = le64_to_cpu(s->x.desc.cookie),
+		.offset = why.offset,
+		.bound = why.bound,
+	};
+	bgdma_record_set(ctx, queue->rec, &why);
+	bgdma_ring_set_bit(&ctx->kctl->rgq_error, queue->id);
+	bgdma_event_post(ctx, &event);
+}
+
+/**
+ * bgdma_rgq_clear() - clear the record of a remote-get queue
+ * @queue: of a context whose lock is held
+ * @flush: drop what waits in it, of all senders
+ */
+void bgdma_rgq_clear(struct bgdma_rget_queue *queue, bool flush)
+{
+	struct bgdma_ctx *ctx = queue->ctx;
+	u32 i;
+
+	if (flush) {
+		spin_lock(&queue->lock);
+		for (i = 0; i < queue->nsubs; i++)
+			WRITE_ONCE(queue->subs[i].head, queue->subs[i].tail);
+		spin_unlock(&queue->lock);
+		bgdma_waiters_wake(&queue->waiters);
+	}
+	bgdma_ring_clear_bit(&ctx->kctl->rgq_error, queue->id);
+	bgdma_record_clear(ctx, queue->rec);
+}

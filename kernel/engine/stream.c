@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Streams: the descriptors of one FIFO that came from one place, which start
+ * in order. This file has what concerns one stream: who owns it, and where it
+ * waits when its target has no room. engine.c decides which stream runs.
+ *
+ * A stream is run by whoever sets BGDMA_STREAM_OWNED. Only the owner touches
+ * the transfer under way. An owner that leaves looks once more for work that
+ * came meanwhile, so that a doorbell which found the stream owned is not lost.
+ */
+#include <linux/jiffies.h>
+#include <linux/wait_bit.h>
+
+#include "../bgdma.h"
+#include "../control/trace.h"
+#include "busy.h"
+#include "engine.h"
+#include "ring.h"
+
+/**
+ * bgdma_stream_init() - make a stream, idle
+ * @s: all zero
+ * @ctx: executes it
+ * @kind: of its FIFO
+ * @id: of its FIFO
+ * @fetch: copies its next descriptor
+ */
+void bgdma_stream_init(struct bgdma_stream *s, struct bgdma_ctx *ctx, u16 kind,
+		       u32 id, int (*fetch)(struct bgdma_stream *s))
+{
+	s->ctx = ctx;
+	s->kind = kind;
+	s->id = id;
+	s->fetch = fetch;
+	INIT_LIST_HEAD(&s->run_node);
+	INIT_LIST_HEAD(&s->park_node);
+	INIT_LIST_HEAD(&s->timed_node);
+}
+
+/**
+ * bgdma_stream_own() - become the owner, waiting for whoever is
+ * @s: of a context whose lock is held, so there is one such waiter at most
+ *
+ * Owners look at BGDMA_STREAM_WANTED for every piece, so the wait is short.
+ */
+void bgdma_stream_own(struct bgdma_stream *s)
+{
+	set_bit(BGDMA_STREAM_WANTED, &s->flags);
+	wait_on_bit_lock(&s->flags, BGDMA_STREAM_OWNED, TASK_UNINTERRUPTIBLE);
+	clear_bit(BGDMA_STREAM_WANTED, &s->flags);
+}
+
+/**
+ * bgdma_stream_disown() - stop being the owner
+ * @s: owned
+ */
+void bgdma_stream_disown(struct bgdma_stream *s)
+{
+	clear_bit_unlock(BGDMA_STREAM_OWNED, &s->flags);
+	/* Against the set of WANTED, and new work, before OWNED was clear. */
+	smp_mb__after_atomic();
+	if (unlikely(test_bit(BGDMA_STREAM_WANTED, &s->flags)))
+		wake_up_bit(&s->flags, BGDMA_STREAM_OWNED);
+}
+
+/**
+ * bgdma_stream_kill() - a stream runs no more
+ * @s: of a context whose lock is held
+ *
+ * The transfer under way ends with BGDMA_E_CANCELLED on both sides. When this
+ * returns nobody owns the stream, and it is in no list.
+ */
+void bgdma_stream_kill(struct bgdma_stream *s)
+{
+	set_bit(BGDMA_STREAM_DEAD, &s->flags);
+	bgdma_stream_own(s);
+	bgdma_stream_unpark(s);
+	bgdma_rq_remove(s);
+	if (s->x.active) {
+		s->x.fault = (struct bgdma_fault) {
+			.code = BGDMA_E_CANCELLED, .offset = s->x.done,
+			.bound = le32_to_cpu(s->x.desc.length),
+		};
+		bgdma_op_fail(s);
+	}
+	if (s->peer)
+		bgdma_ctx_put(s->peer);
+	s->peer = NULL;
+	bgdma_stream_disown(s);
+}
+
+/* Show user space that its FIFO waits, or goes on. */
+static void bgdma_stream_show(struct bgdma_stream *s, u32 state)
+{
+	if (s->kind == BGDMA_KIND_INJ_FIFO)
+		WRITE_ONCE(container_of(s, struct bgdma_inj_fifo, s)->kern->state,
+			   state);
+}
+
+/**
+ * bgdma_stream_park() - wait for room at the target
+ * @s: owned
+ * @waiters: list of the object that has no room
+ * @timeout: in jiffies; 0: for ever
+ * @kind: of the object, for people
+ * @id: of the object
+ *
+ * The caller looks for room again afterwards and calls
+ * bgdma_stream_unpark() if there is some: the reader may have made it before
+ * it could see the list.
+ *
+ * Context: inside a slice; the object cannot go away within it.
+ */
+void bgdma_stream_park(struct bgdma_stream *s, struct list_head *waiters,
+		       unsigned long timeout, u32 kind, u32 id)
+{
+	struct bgdma_engine *e = &bgdma_engine;
+
+	s->stats.blocked++;
+	spin_lock(&e->park_lock);
+	s->parked_kind = kind;
+	s->parked_id = id;
+	set_bit(BGDMA_STREAM_PARKED, &s->flags);
+	list_add_tail(&s->park_node, waiters);
+	if (timeout) {
+		if (!s->deadline) {
+			s->deadline = jiffies + timeout ?: 1;
+			clear_bit(BGDMA_STREAM_EXPIRED, &s->flags);
+		}
+		list_add_tail(&s->timed_node, &e->timed);
+		bgdma_engine_arm_timer(e);
+	}
+	bgdma_stream_show(s, BGDMA_FIFO_BLOCKED);
+	spin_unlock(&e->park_lock);
+	trace_bgdma_park(s);
+	bgdma_ring_barrier();
+}
+
+static void bgdma_unpark_locked(struct bgdma_stream *s)
+{
+	lockdep_assert_held(&bgdma_engine.park_lock);
+	list_del_init(&s->park_node);
+	list_del_init(&s->timed_node);
+	clear_bit(BGDMA_STREAM_PARKED, &s->flags);
+	s->parked_kind = 0;
+	bgdma_stream_show(s, BGDMA_FIFO_RUNNING);
+	trace_bgdma_wake(s);
+}
+
+/**
+ * bgdma_stream_unpark() - wait no longer
+ * @s: owned; may be not parked any more
+ */
+void bgdma_stream_unpark(struct bgdma_stream *s)
+{
+	spin_lock(&bgdma_engine.park_lock);
+	if (test_bit(BGDMA_STREAM_PARKED, &s->flags))
+		bgdma_unpark_locked(s);
+	spin_unlock(&bgdma_engine.park_lock);
+}
+
+/**
+ * bgdma_waiters_wake() - let all streams go on that wait for an object
+ * @waiters: its list
+ */
+void bgdma_waiters_wake(struct list_head *waiters)
+{
+	struct bgdma_engine *e = &bgdma_engine;
+	struct bgdma_stream *s, *next;
+
+	/* The room that was made before the look at the list: see ring.h. */
+	bgdma_ring_barrier();
+	if (list_empty_careful(waiters))
+		return;
+	spin_lock(&e->park_lock);
+	list_for_each_entry_safe(s, next, waiters, park_node) {
+		bgdma_unpark_locked(s);
+		bgdma_stream_wake(s);
+	}
+	spin_unlock(&e->park_lock);
+}
+
+/**
+ * bgdma_streams_expire() - wake the streams that waited too long
+ * @e: the engine
+ *
+ * Return: true if there are others that may expire later.
+ */
+bool bgdma_streams_expire(struct bgdma_engine *e)
+{
+	struct bgdma_stream *s, *next;
+	bool more;
+
+	spin_lock(&e->park_lock);
+	list_for_each_entry_safe(s, next, &e->timed, timed_node) {
+		if (time_before(jiffies, s->deadline))
+			continue;
+		set_bit(BGDMA_STREAM_EXPIRED, &s->flags);
+		bgdma_unpark_locked(s);
+		bgdma_stream_wake(s);
+	}
+	more = !list_empty(&e->timed);
+	spin_unlock(&e->park_lock);
+	return more;
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The loopback link: both nodes live in this kernel, and a piece goes straight
+ * from the source's pages to the target's.
+ */
+#include "../bgdma.h"
+#include "../engine/busy.h"
+
+static void bgdma_remember(struct bgdma_ctx *ctx, u32 rank)
+{
+	unsigned int bit = rank % 1024;
+
+	if (!test_bit(bit, ctx->talked))
+		set_bit(bit, ctx->talked);
+}
+
+static void bgdma_no_target(struct bgdma_stream *s, u32 code, u32 rank)
+{
+	s->x.fault = (struct bgdma_fault) {
+		.code = code,
+		.offset = rank,
+		.bound = s->ctx->partition->size,
+	};
+}
+
+/* Remember the target, so that the next transfer to it needs no look-up. */
+static void bgdma_target_learn(struct bgdma_stream *s, struct bgdma_ctx *target)
+{
+	if (s->peer)
+		bgdma_ctx_put(s->peer);
+	kref_get(&target->ref);
+	s->peer = target;
+	bgdma_remember(target, s->ctx->rank);
+	bgdma_remember(s->ctx, target->rank);
+}
+
+/* The target of a transfer with a busy reference, or NULL with a fault. */
+static struct bgdma_ctx *bgdma_target_get(struct bgdma_stream *s)
+{
+	u32 rank = le32_to_cpu(s->x.desc.dst_rank);
+	u16 id = le16_to_cpu(s->x.desc.dst_ctx);
+	struct bgdma_ctx *target = s->peer;
+	bool known = target && target->rank == rank && target->id == id;
+
+	if (known && likely(bgdma_busy_get(&target->busy)))
+		return target;
+	target = NULL;
+	/* Whoever has its place now never saw the beginning. */
+	if (!known || !s->x.done)
+		target = bgdma_partition_peer(s->ctx->partition, rank, id);
+	if (!target) {
+		bgdma_no_target(s, known ? BGDMA_E_PEER_DOWN : BGDMA_E_NO_PEER,
+				rank);
+		return NULL;
+	}
+	if (s->remote && target != s->ctx &&
+	    target->who.incarnation != s->who.incarnation) {
+		/* Not the one that sent this descriptor. */
+		bgdma_busy_put(&target->busy);
+		bgdma_no_target(s, BGDMA_E_PEER_DOWN, rank);
+		return NULL;
+	}
+	bgdma_target_learn(s, target);
+	return target;
+}
+
+static int bgdma_loopback_put(struct bgdma_stream *s,
+			      const struct bgdma_payload *p, u32 n)
+{
+	struct bgdma_ctx *target = bgdma_target_get(s);
+	int ret;
+
+	if (!target)
+		return s->x.fault.code;
+	ret = bgdma_deliver_put(target, s, p, n);
+	bgdma_busy_put(&target->busy);
+	return ret;
+}
+
+static int bgdma_loopback_memfifo(struct bgdma_stream *s,
+				  const struct bgdma_payload *p, u32 n)
+{
+	struct bgdma_ctx *target = bgdma_target_get(s);
+	int ret;
+
+	if (!target)
+		return s->x.fault.code;
+	ret = bgdma_deliver_memfifo(target, s, p, n);
+	bgdma_busy_put(&target->busy);
+	return ret;
+}
+
+static int bgdma_loopback_rget(struct bgdma_stream *s,
+			       const struct bgdma_payload *p, u32 n)
+{
+	struct bgdma_ctx *target = bgdma_target_get(s);
+	int ret;
+
+	if (!target)
+		return s->x.fault.code;
+	ret = bgdma_deliver_rget(target, s, p, n);
+	bgdma_busy_put(&target->busy);
+	return ret;
+}
+
+/* Local operations name no target: it is the context itself. */
+static struct bgdma_ctx *bgdma_either_get(struct bgdma_stream *s)
+{
+	if (s->x.desc.op == BGDMA_OP_LOCAL_COPY ||
+	    s->x.desc.op == BGDMA_OP_LOCAL_MEMFIFO)
+		return bgdma_busy_get(&s->ctx->busy) ? s->ctx : NULL;
+	return bgdma_target_get(s);
+}
+
+static void bgdma_loopback_count(struct bgdma_stream *s, u32 n)
+{
+	struct bgdma_ctx *target;
+
+	bgdma_slice_begin();
+	target = bgdma_either_get(s);
+	if (target) {
+		bgdma_deliver_count(target, s, n);
+		bgdma_busy_put(&target->busy);
+	}
+	bgdma_slice_end();
+}
+
+static void bgdma_loopback_abort(struct bgdma_stream *s, u32 left)
+{
+	struct bgdma_fault fault = s->x.fault;
+	struct bgdma_ctx *target;
+
+	bgdma_slice_begin();
+	target = bgdma_either_get(s);
+	s->x.fault = fault;
+	if (target) {
+		bgdma_deliver_abort(target, s, left);
+		bgdma_busy_put(&target->busy);
+	}
+	bgdma_slice_end();
+}
+
+/* The sender of a remote descriptor sees that it was refused here. */
+static void bgdma_loopback_refused(struct bgdma_stream *s)
+{
+	struct bgdma_event event = {
+		.type = BGDMA_EVENT_REFUSED,
+		.code = s->x.fault.code,
+		.peer_rank = s->ctx->rank,
+		.peer_ctx = s->ctx->id,
+		.kind = BGDMA_KIND_RGET_QUEUE,
+		.peer_incarnation = s->ctx->who.incarnation,
+		.object = s->id,
+		.desc_seq = s->x.seq,
+		.transfer_id = s->x.id,
+		.cookie = le64_to_cpu(s->x.desc.cookie),
+		.offset = s->x.fault.offset,
+		.bound = s->x.fault.bound,
+	};
+	struct bgdma_ctx *sender;
+
+	bgdma_slice_begin();
+	sender = bgdma_partition_peer(s->ctx->partition, s->who.rank,
+				      s->who.ctx);
+	if (sender) {
+		if (sender->who.incarnation == s->who.incarnation)
+			bgdma_event_post(sender, &event);
+		bgdma_busy_put(&sender->busy);
+	}
+	bgdma_slice_end();
+}
+
+const struct bgdma_fabric_ops bgdma_loopback = {
+	.put = bgdma_loopback_put,
+	.memfifo = bgdma_loopback_memfifo,
+	.rget = bgdma_loopback_rget,
+	.count = bgdma_loopback_count,
+	.abort = bgdma_loopback_abort,
+	.refused = bgdma_loopback_refused,
+};

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Partitions: a torus or mesh of nodes, in a network namespace. A node exists
+ * while somebody is attached to it, so an empty partition costs one struct
+ * whatever its size.
+ *
+ * partition.lock is held while contexts come and go; nobody waits under it.
+ * Deliveries find their target under RCU.
+ */
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+
+#include "../bgdma.h"
+#include "../engine/busy.h"
+
+static unsigned int bgdma_net_id;
+
+/**
+ * bgdma_net() - what we keep per network namespace
+ * @net: which
+ */
+struct bgdma_net *bgdma_net(struct net *net)
+{
+	return net_generic(net, bgdma_net_id);
+}
+
+/**
+ * bgdma_partition_new() - a partition with the default attributes
+ * @name: zero-terminated, shorter than BGDMA_NAME_MAX
+ *
+ * Return: the partition with one reference, or NULL.
+ */
+struct bgdma_partition *bgdma_partition_new(const char *name)
+{
+	struct bgdma_partition *part;
+
+	part = kzalloc(sizeof(*part), GFP_KERNEL_ACCOUNT);
+	if (!part)
+		return NULL;
+	kref_init(&part->ref);
+	mutex_init(&part->lock);
+	strscpy(part->name, name, sizeof(part->name));
+	part->dims[0] = 1;
+	part->dims[1] = 1;
+	part->dims[2] = 1;
+	part->torus = 7;
+	part->uid = GLOBAL_ROOT_UID;
+	part->gid = GLOBAL_ROOT_GID;
+	part->mode = 0600;
+	part->poll_ns = BGDMA_POLL_NS_DEFAULT;
+	part->quantum = BGDMA_QUANTUM_DEFAULT;
+	part->max_contexts = BGDMA_CONTEXTS_DEFAULT;
+	part->max_inj = BGDMA_INJ_FIFOS_MAX;
+	part->fabric = &bgdma_loopback;
+	xa_init(&part->ctxs);
+	xa_init(&part->nodes);
+	INIT_LIST_HEAD(&part->contexts);
+	INIT_LIST_HEAD(&part->node);
+	return part;
+}
+
+static void bgdma_partition_free(struct kref *ref)
+{
+	struct bgdma_partition *part =
+		container_of(ref, struct bgdma_partition, ref);
+
+	xa_destroy(&part->ctxs);
+	xa_destroy(&part->nodes);
+	mutex_destroy(&part->lock);
+	kfree(part);
+}
+
+/**
+ * bgdma_partition_put() - drop a reference
+ * @part: which
+ */
+void bgdma_partition_put(struct bgdma_partition *part)
+{
+	kref_put(&part->ref, bgdma_partition_free);
+}
+
+static struct bgdma_partition *bgdma_partition_look(struct bgdma_net *bn,
+						    const char *name)
+{
+	struct bgdma_partition *part;
+
+	lockdep_assert_held(&bn->lock);
+	list_for_each_entry(part, &bn->partitions, node) {
+		if (!strcmp(part->name, name))
+			return part;
+	}
+	return NULL;
+}
+
+/**
+ * bgdma_partition_add() - let a partition be found
+ * @bn: namespace
+ * @part: complete; the list takes the caller's reference
+ *
+ * Return: 0 or -EEXIST.
+ */
+int bgdma_partition_add(struct bgdma_net *bn, struct bgdma_partition *part)
+{
+	int err = -EEXIST;
+
+	part->size = part->dims[0] * part->dims[1] * part->dims[2];
+	mutex_lock(&bn->lock);
+	if (!bgdma_partition_look(bn, part->name)) {
+		list_add_tail(&part->node, &bn->partitions);
+		err = 0;
+	}
+	mutex_unlock(&bn->lock);
+	return err;
+}
+
+/**
+ * bgdma_partition_find() - find a partition by name
+ * @bn: namespace
+ * @name: zero-terminated
+ *
+ * Return: the partition with a reference for the caller, or NULL.
+ */
+struct bgdma_partition *bgdma_partition_find(struct bgdma_net *bn,
+					     const char *name)
+{
+	struct bgdma_partition *part;
+
+	mutex_lock(&bn->lock);
+	part = bgdma_partition_look(bn, name);
+	if (part)
+		kref_get(&part->ref);
+	mutex_unlock(&bn->lock);
+	return part;
+}
+
+/* Everybody in it sees it dead; nobody is waited for. */
+static void bgdma_partition_kill(struct bgdma_partition *part)
+{
+	struct bgdma_event event = {
+		.type = BGDMA_EVENT_PARTITION,
+		.peer_rank = BGDMA_RANK_ANY,
+		.peer_ctx = BGDMA_CTX_ANY,
+	};
+	struct bgdma_ctx *ctx;
+
+	mutex_lock(&part->lock);
+	part->dead = true;
+	list_for_each_entry(ctx, &part->contexts, part_node) {
+		if (ctx->dead)
+			continue;
+		bgdma_event_post(ctx, &event);
+		bgdma_ctx_detach(ctx);
+	}
+	mutex_unlock(&part->lock);
+}
+
+/**
+ * bgdma_partition_del() - delete a partition
+ * @bn: namespace
+ * @part: of it; the caller's reference stays his
+ *
+ * Return: 0, or -ENOENT if somebody else has deleted it.
+ */
+int bgdma_partition_del(struct bgdma_net *bn, struct bgdma_partition *part)
+{
+	bool found;
+
+	mutex_lock(&bn->lock);
+	found = !list_empty(&part->node);
+	list_del_init(&part->node);
+	mutex_unlock(&bn->lock);
+	if (!found)
+		return -ENOENT;
+	bgdma_partition_kill(part);
+	bgdma_partition_put(part);
+	return 0;
+}
+
+static unsigned long bgdma_key(u32 rank, u16 id)
+{
+	return (unsigned long)rank << 8 | id;
+}
+
+/**
+ * bgdma_partition_peer() - find a context
+ * @part: which
+ * @rank: node
+ * @id: context of the node
+ *
+ * Context: inside a slice, or under RCU.
+ * Return: the context with a busy reference, or NULL.
+ */
+struct bgdma_ctx *bgdma_partition_peer(struct bgdma_partition *part, u32 rank,
+				       u16 id)
+{
+	struct bgdma_ctx *ctx;
+
+	if (rank >= part->size || id >= BGDMA_CTX_PER_NODE)
+		return NULL;
+	ctx = xa_load(&part->ctxs, bgdma_key(rank, id));
+	return ctx && bgdma_busy_get(&ctx->busy) ? ctx : NULL;
+}
+
+/* The node of a rank, made if need be; it belongs to one user at a time. */
+static struct bgdma_node *bgdma_node_get(struct bgdma_partition *part, u32 rank)
+{
+	struct bgdma_node *node = xa_load(&part->nodes, rank);
+	int err;
+
+	lockdep_assert_held(&part->lock);
+	if (node)
+		return uid_eq(node->uid, current_euid()) ? node :
+							   ERR_PTR(-EACCES);
+	node = kzalloc(sizeof(*node), GFP_KERNEL_ACCOUNT);
+	if (!node)
+		return ERR_PTR(-ENOMEM);
+	node->uid = current_euid();
+	err = xa_err(xa_store(&part->nodes, rank, node, GFP_KERNEL_ACCOUNT));
+	if (err) {
+		kfree(node);
+		return ERR_PTR(err);
+	}
+	return node;
+}
+
+static void bgdma_node_put(struct bgdma_partition *part, u32 rank,
+			   struct bgdma_node *node)
+{
+	lockdep_assert_held(&part->lock);
+	if (node->contexts)
+		return;
+	xa_erase(&part->nodes, rank);
+	kfree(node);
+}
+
+static int bgdma_node_id(struct bgdma_node *node, u16 want)
+{
+	u32 id = want;
+
+	if (want == BGDMA_CTX_ANY) {
+		id = find_first_zero_bit(node->ids, BGDMA_CTX_PER_NODE);
+		if (id == BGDMA_CTX_PER_NODE)
+			return -ENOSPC;
+	} else if (want >= BGDMA_CTX_PER_NODE) {
+		return -EINVAL;
+	} else if (test_bit(want, node->ids)) {
+		return -EADDRINUSE;
+	}
+	return id;
+}
+
+/**
+ * bgdma_partition_attach() - a context comes
+ * @part: where
+ * @ctx: complete, with its rank
+ * @want: context number, or BGDMA_CTX_ANY
+ *
+ * Return: 0 or the negative errno that BGDMA_IOC_ATTACH documents.
+ */
+int bgdma_partition_attach(struct bgdma_partition *part, struct bgdma_ctx *ctx,
+			   u16 want)
+{
+	struct bgdma_node *node;
+	int id;
+
+	mutex_lock(&part->lock);
+	id = -ENODEV;
+	if (part->dead)
+		goto unlock;
+	id = -ENOSPC;
+	if (part->incarnation == U32_MAX)
+		goto unlock;
+	node = bgdma_node_get(part, ctx->rank);
+	id = PTR_ERR_OR_ZERO(node);
+	if (id)
+		goto unlock;
+	id = bgdma_node_id(node, want);
+	if (id < 0)
+		goto put;
+	ctx->id = id;
+	ctx->who = (struct bgdma_principal) {
+		.rank = ctx->rank,
+		.ctx = id,
+		.incarnation = part->incarnation + 1,
+	};
+	id = xa_err(xa_store(&part->ctxs, bgdma_key(ctx->rank, ctx->id), ctx,
+			     GFP_KERNEL_ACCOUNT));
+	if (id)
+		goto put;
+	part->incarnation++;
+	set_bit(ctx->id, node->ids);
+	node->contexts++;
+	list_add_tail(&ctx->part_node, &part->contexts);
+	/* Pairs with bgdma_call_begin(). */
+	smp_store_release(&ctx->attached, true);
+put:
+	bgdma_node_put(part, ctx->rank, node);
+unlock:
+	mutex_unlock(&part->lock);
+	return id;
+}
+
+/* Whoever dealt with a context that leaves, or waits for it, is told. */
+static void bgdma_tell_peers(struct bgdma_partition *part,
+			     struct bgdma_ctx *gone)
+{
+	struct bgdma_event event = {
+		.type = BGDMA_EVENT_PEER_DOWN,
+		.code = BGDMA_E_PEER_DOWN,
+		.peer_rank = gone->rank,
+		.peer_ctx = gone->id,
+		.peer_incarnation = gone->who.incarnation,
+	};
+	struct bgdma_ctx *peer;
+
+	lockdep_assert_held(&part->lock);
+	list_for_each_entry(peer, &part->contexts, part_node) {
+		bool talked = test_bit(gone->rank % 1024, peer->talked);
+		bool leases = READ_ONCE(peer->uctl->leases);
+
+		if (peer->dead)
+			continue;
+		if (talked)
+			bgdma_event_post(peer, &event);
+		if (talked || leases)
+			bgdma_counters_peer_down(peer, &gone->who);
+		cond_resched();
+	}
+}
+
+/**
+ * bgdma_partition_detach() - a context goes
+ * @ctx: attached; may be detached already
+ */
+void bgdma_partition_detach(struct bgdma_ctx *ctx)
+{
+	struct bgdma_partition *part = ctx->partition;
+	struct bgdma_node *node;
+
+	mutex_lock(&part->lock);
+	if (!list_empty(&ctx->part_node)) {
+		list_del_init(&ctx->part_node);
+		xa_erase(&part->ctxs, bgdma_key(ctx->rank, ctx->id));
+		node = xa_load(&part->nodes, ctx->rank);
+		clear_bit(ctx->id, node->ids);
+		node->contexts--;
+		bgdma_node_put(part, ctx->rank, node);
+		if (!ctx->dead) {
+			bgdma_ctx_detach(ctx);
+			bgdma_tell_peers(part, ctx);
+		}
+	}
+	mutex_unlock(&part->lock);
+}
+
+static int __net_init bgdma_net_init(struct net *net)
+{
+	struct bgdma_net *bn = bgdma_net(net);
+
+	mutex_init(&bn->lock);
+	INIT_LIST_HEAD(&bn->partitions);
+	return 0;
+}
+
+static void __net_exit bgdma_net_exit(struct net *net)
+{
+	struct bgdma_net *bn = bgdma_net(net);
+
+	for (;;) {
+		struct bgdma_partition *part;
+
+		mutex_lock(&bn->lock);
+		part = list_first_entry_or_null(&bn->partitions,
+						struct bgdma_partition, node);
+		if (part)
+			kref_get(&part->ref);
+		mutex_unlock(&bn->lock);
+		if (!part)
+			break;
+		bgdma_partition_del(bn, part);
+		bgdma_partition_put(part);
+	}
+}
+
+static struct pernet_operations bgdma_net_ops = {
+	.init = bgdma_net_init,
+	.exit = bgdma_net_exit,
+	.id = &bgdma_net_id,
+	.size = sizeof(struct bgdma_net),
+};
+
+/**
+ * bgdma_fabric_init() - be told of network namespaces
+ *
+ * Return: 0 or a negative errno.
+ */
+int bgdma_fabric_init(void)
+{
+	return register_pernet_subsys(&bgdma_net_ops);
+}
+
+/**
+ * bgdma_fabric_exit() - delete all partitions
+ */
+void bgdma_fabric_exit(void)
+{
+	unregister_pernet_subsys(&bgdma_net_ops);
+}
