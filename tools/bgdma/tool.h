@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * bgdma, the tool: what its sub-commands share. A message of the kernel is
+ * decoded into a JSON object, by a table of fields; JSON output prints it as it
+ * is, text output is made from the same object.
+ */
+#ifndef BGDMA_TOOL_H
+#define BGDMA_TOOL_H
+
+#include <json-c/json.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Exit codes. */
+enum {
+	TOOL_OK = 0,
+	TOOL_USAGE = 1, /* the command line is wrong */
+	TOOL_REFUSED = 2, /* the kernel said no */
+};
+
+struct options {
+	bool json;
+	bool pretty;
+};
+
+extern struct options options;
+
+/* ---- netlink.c ---- */
+typedef void (*message_fn)(struct nlmsghdr *nlh, void *arg);
+
+/* All return TOOL_OK, or print why not to stderr and return TOOL_REFUSED. */
+int tool_open(void);
+void tool_close(void);
+struct nl_msg *tool_request(uint8_t cmd, int flags);
+int tool_call(struct nl_msg *msg, message_fn fn, void *arg);
+int tool_listen(message_fn fn, void *arg);
+
+/* ---- decode.c ---- */
+enum type {
+	TYPE_STRING,
+	TYPE_U32,
+	TYPE_U64,
+	TYPE_S64,
+	TYPE_FLAG,
+	TYPE_KIND, /* enum bgdma_kind */
+	TYPE_STATE, /* enum bgdma_fifo_state */
+	TYPE_CODE, /* enum bgdma_code */
+	TYPE_RANK, /* or null for any */
+	TYPE_CTX, /* or null for any */
+	TYPE_STATS, /* nested, an object */
+	TYPE_RECORD, /* nested, an object */
+};
+
+/* Ends with a field whose key is NULL. */
+struct field {
+	int attr;
+	enum type type;
+	const char *key;
+};
+
+struct json_object *decode(struct nlattr *const *attrs,
+			   const struct field *fields);
+
+/* ---- show.c ---- */
+
+/**
+ * struct view - how one kind of object is asked for and shown
+ * @cmd: command of the dump
+ * @max: highest attribute that it answers with
+ * @depth: how many parts an address may have: 2 PARTITION/RANK, 3 with .CTX
+ * @fields: of its messages
+ * @text: print one to stdout
+ */
+struct view {
+	uint8_t cmd;
+	int max;
+	int depth;
+	const struct field *fields;
+	void (*text)(struct json_object *object);
+};
+
+int show(const struct view *view, int argc, char **argv);
+void print_json(struct json_object *object);
+void print_place(struct json_object *object);
+void print_owner(struct json_object *object);
+void print_stats(struct json_object *object);
+void print_record(struct json_object *object);
+
+/* Members of an object; 0, NULL or false where it has none of that name. */
+uint64_t get_u64(struct json_object *object, const char *key);
+int64_t get_s64(struct json_object *object, const char *key);
+const char *get_string(struct json_object *object, const char *key);
+bool has(struct json_object *object, const char *key);
+
+/* ---- sub-commands ---- */
+int cmd_partition(int argc, char **argv);
+int cmd_node(int argc, char **argv);
+int cmd_ctx(int argc, char **argv);
+int cmd_counter(int argc, char **argv);
+int cmd_fifo(int argc, char **argv);
+int cmd_stat(int argc, char **argv);
+int cmd_monitor(int argc, char **argv);
+
+/* partition.c, for monitor.c too */
+struct json_object *partition_decode(struct nlmsghdr *nlh);
+void partition_text(struct json_object *object);
+const char *partition_attr_name(int attr);
+
+int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif /* BGDMA_TOOL_H */
