@@ -85,12 +85,12 @@ class Initramfs:
         self.add_data(source.read_bytes(), name, info.st_mode & 0o777)
 
     def add_tree(self, source, name):
-        """A folder of the host with everything in it."""
+        """A folder of the host, without what only a build needs."""
         source = Path(source)
         self.add_folder(name.lstrip("/"))
         for path in sorted(source.rglob("*")):
             inside = f"{name.rstrip('/')}/{path.relative_to(source)}"
-            if path.is_file():
+            if path.is_file() and path.suffix not in (".o", ".d"):
                 self.add_file(path, inside)
 
     def add_module(self, path, name):
