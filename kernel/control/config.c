@@ -258,14 +258,17 @@ int bgdma_partition_new_doit(struct sk_buff *skb, struct genl_info *info)
 		goto out;
 
 	mutex_lock(&bgdma_config_lock);
+	kref_get(&part->ref);
 	err = bgdma_partition_add(bn, part);
 	if (!err)
 		bgdma_config_tell(info, part, BGDMA_CMD_PARTITION_NEW_NTF);
 	mutex_unlock(&bgdma_config_lock);
-	if (err == -EEXIST)
+	if (err) {
 		NL_SET_ERR_MSG_ATTR(info->extack,
 				    info->attrs[BGDMA_A_PARTITION_NAME],
 				    "bgdma: there is a partition of this name");
+		bgdma_partition_put(part);	/* the list's */
+	}
 out:
 	bgdma_partition_put(part);
 	return err;
