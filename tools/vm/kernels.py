@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 from pathlib import Path
 
 SERIES = ("6.1", "6.12")
@@ -70,10 +71,20 @@ def say(text):
 # --- packages --------------------------------------------------------------
 
 def apt_update():
-    """Fetch the package lists; a fresh machine has none, or old ones."""
+    """Fetch the package lists; a fresh machine has none, or old ones.
+
+    Once an hour is enough. Where it fails, the old lists may still do.
+    """
+    stamp = cache_dir() / "apt-updated"
+    if stamp.exists() and time.time() - stamp.stat().st_mtime < 3600:
+        return
     sudo = [] if os.geteuid() == 0 else ["sudo"]
     say("apt-get update")
-    subprocess.run(sudo + ["apt-get", "-qq", "update"], check=True)
+    command = sudo + ["apt-get", "-qq", "update"]
+    if subprocess.run(command, check=False).returncode == 0:
+        stamp.touch()
+    else:
+        say("apt-get update failed; going on with the lists that are there")
 
 
 def apt_depends(package):
@@ -102,26 +113,20 @@ def resolve(series, flavour):
 
 
 def apt_download(packages, folder):
-    """Download packages into a folder; the lists may be stale, once."""
-    command = ["apt-get", "-qq", "-o", "APT::Sandbox::User=root",
-               "download"] + packages
-    if subprocess.run(command, cwd=folder, check=False).returncode == 0:
-        return
+    """Download packages into a folder."""
+    subprocess.run(["apt-get", "-qq", "-o", "APT::Sandbox::User=root",
+                    "download"] + packages, cwd=folder, check=True)
+
+
+def resolve_or_say(series, flavour):
+    """resolve() with fresh lists: an old kernel may lack what we need."""
     apt_update()
-    subprocess.run(command, cwd=folder, check=True)
-
-
-def resolve_or_update(series, flavour):
-    """resolve(), with one apt-get update where the names are unknown."""
     try:
         return resolve(series, flavour)
-    except LookupError:
-        apt_update()
-    try:
-        return resolve(series, flavour)
-    except LookupError as missing:
-        raise KernelError(f"no package {missing}: is this Debian 12 with "
-                          "its security archive?") from missing
+    except (LookupError, StopIteration) as missing:
+        raise KernelError(f"no package for {series} {flavour} ({missing}): "
+                          "is this Debian 12 with its security archive?") \
+            from missing
 
 
 def unpack(packages, root):
@@ -150,7 +155,7 @@ def fetch(series, flavour):
         if link.exists():
             return link.resolve()
         kernels.mkdir(exist_ok=True)
-        release, packages = resolve_or_update(series, flavour)
+        release, packages = resolve_or_say(series, flavour)
         root = kernels / release
         if not root.exists():
             say(f"fetching {release}")
@@ -204,18 +209,11 @@ def fetch_tarball(series, folder):
     say(f"fetching linux-source-{series} (150 MB, once)")
     root = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
     try:
-        if not apt_known(f"linux-source-{series}"):
-            apt_update()
+        apt_update()
         unpack([f"linux-source-{series}"], root)
         extract_files(root / name, folder)
     finally:
         shutil.rmtree(root, ignore_errors=True)
-
-
-def apt_known(package):
-    """Whether the package lists name a package."""
-    return subprocess.run(["apt-cache", "show", package], check=False,
-                          capture_output=True).returncode == 0
 
 
 def extract_files(tarball, folder):
