@@ -43,7 +43,7 @@ deps-check: deps
 
 kernels: deps	## fetch the Debian kernels into ~/.cache/bgdma, once
 	@for series in $(ALL); do \
-		$(VMKERNEL) fetch $$series $(FLAVOUR) || exit 1; done
+		$(VMKERNEL) fetch $$series $(FLAVOUR) >/dev/null || exit 1; done
 
 modules: kernels	## the module for both Debian kernels, in build/RELEASE/kernel
 	@for series in $(ALL); do \
