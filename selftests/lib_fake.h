@@ -58,6 +58,7 @@ struct fake {
 	int wait_ret;		/* and what it returned */
 	void (*on_wait)(void);	/* what the engine does meanwhile */
 	struct bgdma_grant grant;
+	struct bgdma_cancel cancel;
 	struct bgdma_attach attach;
 	__u32 next_id, next_slot, next_region;
 };
@@ -245,6 +246,10 @@ static int fake_call(unsigned long request, void *arg)
 		return 0;
 	case BGDMA_IOC_CLEAR_ERROR:
 		return fake_clear(arg);
+	case BGDMA_IOC_CANCEL:
+		fake.cancel = *(struct bgdma_cancel *)arg;
+		((struct bgdma_cancel *)arg)->cancelled = 3;
+		return 0;
 	case BGDMA_IOC_WAIT:
 		return fake_wait(arg);
 	case BGDMA_IOC_DOORBELL:

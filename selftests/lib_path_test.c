@@ -116,6 +116,10 @@ TEST_F(lib, inject)
 	EXPECT_EQ(BGDMA_E_BOUNDS, bgdma_inj_error(fifo, NULL));
 	EXPECT_EQ(0, bgdma_inj_clear_error(fifo, 0));
 	EXPECT_EQ(18, bgdma_inj_next(fifo));
+	EXPECT_EQ(3, bgdma_inj_cancel(fifo, 7, UINT64_MAX));
+	EXPECT_EQ(5, fake.cancel.fifo);
+	EXPECT_EQ(7, fake.cancel.first);
+	EXPECT_EQ(UINT64_MAX, fake.cancel.last);
 	EXPECT_EQ(0, bgdma_inj_destroy(fifo));
 	EXPECT_EQ(0, fake.objects);
 }

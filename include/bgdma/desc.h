@@ -40,7 +40,8 @@ struct bgdma_at {
  *	whose engine executes it; 0: none
  * @remote_counter: handle of the reception counter that it moves at the
  *	target; 0: none
- * @flags: BGDMA_DESC_INTERRUPT, _OPS, _FENCE
+ * @flags: BGDMA_DESC_FENCE; of memory FIFO messages _INTERRUPT; of puts and
+ *	copies _OPS
  * @route: BGDMA_ROUTE_*; 0: deterministic
  * @cookie: travels with every packet
  *
@@ -79,7 +80,7 @@ static inline void bgdma__desc_init(struct bgdma_desc *desc, enum bgdma_op op,
 	desc->dst_ctx = __cpu_to_le16(t->dest_ctx);
 	desc->dst_fifo = 0;
 	desc->inj_ctr = bgdma__desc_handle(t->counter);
-	desc->rec_ctr = bgdma__desc_handle(t->remote_counter);
+	desc->rec_ctr = __cpu_to_le32(BGDMA_NONE);
 	desc->epoch = 0;
 	desc->length = __cpu_to_le32(t->length);
 	desc->dispatch = 0;
@@ -100,10 +101,11 @@ static inline void bgdma__desc_local(struct bgdma_desc *desc)
 }
 
 static inline void bgdma__desc_to(struct bgdma_desc *desc,
-				 const struct bgdma_at *to)
+				 const struct bgdma_transfer *t)
 {
-	desc->u.at.dst_region = bgdma__desc_handle(to->region);
-	desc->u.at.dst_off = __cpu_to_le64(to->offset);
+	desc->rec_ctr = bgdma__desc_handle(t->remote_counter);
+	desc->u.at.dst_region = bgdma__desc_handle(t->to.region);
+	desc->u.at.dst_off = __cpu_to_le64(t->to.offset);
 }
 
 static inline void bgdma__desc_packet(struct bgdma_desc *desc,
@@ -130,7 +132,7 @@ static inline void bgdma_desc_nop(struct bgdma_desc *desc, uint8_t flags)
 /**
  * bgdma_desc_memfifo() - payload lands in a reception FIFO of the target
  * @desc: out
- * @t: uses all but @to
+ * @t: uses all but @to and @remote_counter
  */
 static inline void bgdma_desc_memfifo(struct bgdma_desc *desc,
 				      const struct bgdma_transfer *t)
@@ -142,7 +144,7 @@ static inline void bgdma_desc_memfifo(struct bgdma_desc *desc,
 /**
  * bgdma_desc_local_memfifo() - payload lands in a reception FIFO of its own
  * @desc: out
- * @t: uses all but @dest, @dest_ctx, @to and @route
+ * @t: uses all but @dest, @dest_ctx, @to, @remote_counter and @route
  */
 static inline void bgdma_desc_local_memfifo(struct bgdma_desc *desc,
 					    const struct bgdma_transfer *t)
@@ -178,7 +180,7 @@ static inline void bgdma_desc_put(struct bgdma_desc *desc,
 				  const struct bgdma_transfer *t)
 {
 	bgdma__desc_init(desc, BGDMA_OP_PUT, t);
-	bgdma__desc_to(desc, &t->to);
+	bgdma__desc_to(desc, t);
 }
 
 /**
@@ -197,7 +199,7 @@ static inline void bgdma_desc_local_copy(struct bgdma_desc *desc,
 /**
  * bgdma_desc_rget() - the payload is descriptors for a queue of the target
  * @desc: out
- * @t: uses all but @to and @dispatch; @length is that of 1 to
+ * @t: uses all but @to, @remote_counter and @dispatch; @length is that of 1 to
  *	BGDMA_RGET_DESC_MAX descriptors; without @from.region it is unfilled
  *	(SP-2)
  */

@@ -246,8 +246,7 @@ struct bgdma_place {
  * @data: payload, copied before the call returns; else NULL
  * @from: where the payload is, without @data
  * @counter: injection counter that moves; NULL: none
- * @remote_counter: handle of a reception counter there; 0: none
- * @flags: BGDMA_DESC_INTERRUPT, _OPS, _FENCE
+ * @flags: BGDMA_DESC_INTERRUPT, _FENCE
  * @route: BGDMA_ROUTE_*
  * @cookie: travels with every packet
  * @more: more follows: only reserve; a later call without it submits all
@@ -261,7 +260,6 @@ struct bgdma_memfifo_attr {
 	const void *data;
 	struct bgdma_place from;
 	struct bgdma_counter *counter;
-	uint32_t remote_counter;
 	uint8_t flags;
 	uint8_t route;
 	uint64_t cookie;
@@ -382,7 +380,6 @@ static inline int bgdma__memfifo_inject(struct bgdma_inj_fifo *fifo,
 	t.length = (uint32_t)attr->length;
 	t.from = bgdma__place_at(&attr->from);
 	t.counter = bgdma__counter_ref(attr->counter);
-	t.remote_counter = attr->remote_counter;
 	t.flags = attr->flags;
 	t.route = attr->route;
 	t.cookie = attr->cookie;
@@ -562,30 +559,21 @@ BGDMA_API int bgdma_inj_clear_error(struct bgdma_inj_fifo *fifo,
 				    unsigned int flags);
 
 /**
- * struct bgdma_cancelled - what bgdma_inj_cancel() cancelled
- * @count: descriptors
- * @first: sequence number of the first
- * @last: of the last
- */
-struct bgdma_cancelled {
-	uint32_t count;
-	uint64_t first;
-	uint64_t last;
-};
-
-/**
- * bgdma_inj_cancel() - cancel the descriptors that have not ended
+ * bgdma_inj_cancel() - cancel descriptors that have not ended
  * @fifo: FIFO
- * @cancelled: out; may be NULL
+ * @first: sequence number of the first
+ * @last: of the last; UINT64_MAX: all from @first on
  *
+ * What had not started becomes a NOP; a transfer under way ends on both sides.
  * What they had left to count is taken off their injection counters, which
  * then show BGDMA_E_CANCELLED.
  *
  * Thread safety: the producer.
- * Return: 0; -EINTR; -ENODEV.
+ * Return: how many were cancelled; -EINVAL @first is larger than @last;
+ * -ENODEV.
  */
-BGDMA_API int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo,
-			       struct bgdma_cancelled *cancelled);
+BGDMA_API int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo, uint64_t first,
+			       uint64_t last);
 
 BGDMA_END_DECLS
 

@@ -27,7 +27,7 @@ static inline void bgdma__uring_prep_cmd(struct io_uring_sqe *sqe, int fd,
 	memset(sqe, 0, sizeof(*sqe));
 	sqe->opcode = IORING_OP_URING_CMD;
 	sqe->fd = fd;
-	sqe->off = cmd;		/* cmd_op, and the pad above it */
+	sqe->cmd_op = cmd;
 	memcpy((unsigned char *)sqe + BGDMA_URING_PAYLOAD, payload, bytes);
 }
 

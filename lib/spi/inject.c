@@ -144,20 +144,15 @@ int bgdma_inj_clear_error(struct bgdma_inj_fifo *fifo, unsigned int flags)
 	return ret;
 }
 
-int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo,
-		     struct bgdma_cancelled *cancelled)
+int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo, uint64_t first, uint64_t last)
 {
 	struct bgdma_cancel cancel = {
 		.size = sizeof(cancel), .fifo = fifo->view.id,
+		.first = first, .last = last,
 	};
 	int ret = ctx_ioctl(fifo->object.ctx, BGDMA_IOC_CANCEL, &cancel);
 
-	if (!ret && cancelled) {
-		cancelled->count = cancel.cancelled;
-		cancelled->first = cancel.first;
-		cancelled->last = cancel.last;
-	}
-	return ret;
+	return ret ? ret : (int)cancel.cancelled;
 }
 
 int bgdma_rgq_create_sized(struct bgdma_ctx *ctx,
