@@ -210,7 +210,7 @@ void bgdma_counter_fail(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
 bool bgdma_counter_there(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
 void bgdma_counter_notify(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
 int bgdma_counter_clear(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
-void bgdma_counters_peer_down(struct bgdma_ctx *ctx,
+bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
 			      const struct bgdma_principal *peer);
 
 /* --------------------------------------------------------------------- */
@@ -614,8 +614,9 @@ void bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out);
 /* Events and records: engine/event.c */
 void bgdma_event_post(struct bgdma_ctx *ctx, const struct bgdma_event *event);
 bool bgdma_record_set(struct bgdma_ctx *ctx, struct bgdma_record *rec,
-		      const struct bgdma_record *why);
-void bgdma_record_clear(struct bgdma_ctx *ctx, struct bgdma_record *rec);
+		      u64 *words, u32 bit, const struct bgdma_record *why);
+void bgdma_record_clear(struct bgdma_ctx *ctx, struct bgdma_record *rec,
+			u64 *words, u32 bit);
 void bgdma_record_of(const struct bgdma_stream *s, struct bgdma_record *out);
 int bgdma_event_bind(struct bgdma_ctx *ctx,
 		     const struct bgdma_event_bind *arg);
@@ -682,6 +683,7 @@ u32 bgdma_engine_threads(void);
 u32 bgdma_desc_check(const struct bgdma_stream *s, struct bgdma_fault *fault);
 int bgdma_op_run(struct bgdma_stream *s, struct bgdma_budget *budget);
 void bgdma_op_fail(struct bgdma_stream *s);
+void bgdma_op_cancel(struct bgdma_stream *s);
 
 extern const u32 bgdma_ops_supported;
 

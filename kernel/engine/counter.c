@@ -26,7 +26,7 @@ static void bgdma_counter_reset(struct bgdma_ctx *ctx, unsigned int kind,
 	struct bgdma_counter_cell *cell = &ctx->cells[kind][slot];
 	struct bgdma_counter *c = &ctx->counters[kind][slot];
 
-	c->gen = c->gen == U16_MAX ? 1 : c->gen + 1;
+	c->gen = (u16)(c->gen + 1) ?: 1;
 	c->flags = flags;
 	bgdma_ring_clear_bit(ctx->uctl->hit_zero[kind], slot);
 	bgdma_ring_clear_bit(ctx->uctl->enable[kind], slot);
@@ -103,12 +103,16 @@ int bgdma_counter_free(struct bgdma_ctx *ctx,
 		struct bgdma_counter *c = &ctx->counters[kind][i];
 
 		WRITE_ONCE(c->used, false);
+		/* Leases may have moved on; no handle of theirs comes back. */
+		c->gen = READ_ONCE(ctx->cells[kind][i].lease_gen);
 		WRITE_ONCE(ctx->cells[kind][i].lease_gen, 0);
 		bgdma_ring_clear_bit(ctx->uctl->enable[kind], i);
 		bgdma_grants_drop(&c->grants);
 		bgdma_eventfd_drop(&c->eventfd);
 		bgdma_counter_clear(ctx, kind, i);
 	}
+	/* Whoever waits for one of them sees that it is gone. */
+	wake_up_poll(&ctx->wq, EPOLLIN | EPOLLRDNORM);
 	return 0;
 }
 
@@ -186,10 +190,9 @@ static void bgdma_counter_error(struct bgdma_ctx *ctx, unsigned int kind,
 		.bound = why->bound,
 	};
 
-	if (bgdma_record_set(ctx, &ctx->counter_rec[kind][slot], why)) {
-		bgdma_ring_set_bit(ctx->kctl->counter_error[kind], slot);
+	if (bgdma_record_set(ctx, &ctx->counter_rec[kind][slot],
+			     ctx->kctl->counter_error[kind], slot, why))
 		bgdma_event_post(ctx, &event);
-	}
 	bgdma_ring_barrier();
 	bgdma_counter_wake(ctx, kind, slot);
 }
@@ -309,8 +312,8 @@ int bgdma_counter_clear(struct bgdma_ctx *ctx, unsigned int kind, u32 slot)
 {
 	if (slot >= ctx->n_ctr[kind])
 		return -ENOENT;
-	bgdma_ring_clear_bit(ctx->kctl->counter_error[kind], slot);
-	bgdma_record_clear(ctx, &ctx->counter_rec[kind][slot]);
+	bgdma_record_clear(ctx, &ctx->counter_rec[kind][slot],
+			   ctx->kctl->counter_error[kind], slot);
 	return 0;
 }
 
@@ -322,8 +325,9 @@ int bgdma_counter_clear(struct bgdma_ctx *ctx, unsigned int kind, u32 slot)
  * Every counter that is leased to the peer alone gets an error.
  *
  * Context: partition.lock held.
+ * Return: true if there was one.
  */
-void bgdma_counters_peer_down(struct bgdma_ctx *ctx,
+bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
 			      const struct bgdma_principal *peer)
 {
 	struct bgdma_record why = {
@@ -332,6 +336,7 @@ void bgdma_counters_peer_down(struct bgdma_ctx *ctx,
 		.peer_ctx = peer->ctx,
 	};
 	unsigned int kind;
+	bool any = false;
 	u32 slot;
 
 	rcu_read_lock();
@@ -341,11 +346,14 @@ void bgdma_counters_peer_down(struct bgdma_ctx *ctx,
 				&ctx->cells[kind][slot];
 			u32 id = READ_ONCE(cell->lease_ctx);
 
-			if (READ_ONCE(ctx->counters[kind][slot].used) &&
-			    READ_ONCE(cell->lease_peer) == peer->rank &&
-			    (id == BGDMA_CTX_ANY || id == peer->ctx))
-				bgdma_counter_error(ctx, kind, slot, &why);
+			if (!READ_ONCE(ctx->counters[kind][slot].used) ||
+			    READ_ONCE(cell->lease_peer) != peer->rank ||
+			    (id != BGDMA_CTX_ANY && id != peer->ctx))
+				continue;
+			bgdma_counter_error(ctx, kind, slot, &why);
+			any = true;
 		}
 	}
 	rcu_read_unlock();
+	return any;
 }

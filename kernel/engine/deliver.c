@@ -44,6 +44,19 @@ static int bgdma_rec_counter(struct bgdma_ctx *ctx, struct bgdma_stream *s)
 				  bgdma_is_owner(ctx, who) ? NULL : who);
 }
 
+/* A transfer whose reception counter is no good moves nothing. */
+static int bgdma_rec_counter_check(struct bgdma_ctx *ctx,
+				   struct bgdma_stream *s)
+{
+	int slot;
+
+	if (s->x.desc.rec_ctr == cpu_to_le32(BGDMA_NONE))
+		return 0;
+	slot = bgdma_rec_counter(ctx, s);
+	return slot >= 0 ? 0 : bgdma_fault(s, -slot,
+					   le32_to_cpu(s->x.desc.rec_ctr), 0);
+}
+
 /**
  * bgdma_deliver_put() - bytes for a region of the target
  * @ctx: target, held busy
@@ -61,13 +74,8 @@ int bgdma_deliver_put(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	u64 off = le64_to_cpu(x->desc.u.at.dst_off) + x->done;
 	struct bgdma_region *region;
 
-	if (x->desc.rec_ctr != cpu_to_le32(BGDMA_NONE)) {
-		int slot = bgdma_rec_counter(ctx, s);
-
-		if (slot < 0)
-			return bgdma_fault(s, -slot,
-					   le32_to_cpu(x->desc.rec_ctr), 0);
-	}
+	if (bgdma_rec_counter_check(ctx, s))
+		return x->fault.code;
 	region = bgdma_region_get(ctx, le32_to_cpu(x->desc.u.at.dst_region),
 				  bgdma_principal_at(ctx, s), BGDMA_RIGHT_WRITE,
 				  off, le32_to_cpu(x->desc.length) - x->done,
@@ -146,6 +154,8 @@ int bgdma_deliver_memfifo(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 			   &bound))
 		return bgdma_fault(s, BGDMA_E_RIGHTS, fifo->id,
 				   BGDMA_RIGHT_ACCEPT);
+	if (bgdma_rec_counter_check(ctx, s))
+		return s->x.fault.code;
 	bgdma_packet_header(s, who, n, &header);
 	for (;;) {
 		ret = bgdma_rec_deliver(fifo, &header, payload);
@@ -274,18 +284,9 @@ void bgdma_deliver_abort(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	struct bgdma_record why;
 	int slot;
 
-	switch (s->x.desc.op) {
-	case BGDMA_OP_MEMFIFO:
-	case BGDMA_OP_LOCAL_MEMFIFO:
-		if (s->x.done)
-			bgdma_abort_message(ctx, s, who);
-		return;
-	case BGDMA_OP_PUT:
-	case BGDMA_OP_LOCAL_COPY:
-		break;
-	default:
-		return;
-	}
+	if (s->x.done && (s->x.desc.op == BGDMA_OP_MEMFIFO ||
+			  s->x.desc.op == BGDMA_OP_LOCAL_MEMFIFO))
+		bgdma_abort_message(ctx, s, who);
 	if (s->x.desc.rec_ctr == cpu_to_le32(BGDMA_NONE))
 		return;
 	slot = bgdma_rec_counter(ctx, s);

@@ -11,9 +11,10 @@
 #define USES_FIFO	(1U << 1)	/* dst_fifo */
 #define USES_DISPATCH	(1U << 2)
 #define USES_SRC	(1U << 3)	/* src_region, src_off, length, inj_ctr */
-#define USES_DST	(1U << 4)	/* dst_region, dst_off, rec_ctr */
+#define USES_DST	(1U << 4)	/* dst_region, dst_off */
 #define USES_COOKIE	(1U << 5)
 #define USES_ROUTE	(1U << 6)
+#define USES_REC_CTR	(1U << 7)
 
 struct bgdma_op_rule {
 	u8 uses;
@@ -26,22 +27,23 @@ static const struct bgdma_op_rule bgdma_op_rules[] = {
 	},
 	[BGDMA_OP_MEMFIFO] = {
 		.uses = USES_TARGET | USES_FIFO | USES_DISPATCH | USES_SRC |
-			USES_COOKIE | USES_ROUTE,
+			USES_REC_CTR | USES_COOKIE | USES_ROUTE,
 		.flags = BGDMA_DESC_FENCE | BGDMA_DESC_INTERRUPT |
-			 BGDMA_DESC_INLINE,
+			 BGDMA_DESC_INLINE | BGDMA_DESC_OPS,
 	},
 	[BGDMA_OP_LOCAL_MEMFIFO] = {
-		.uses = USES_FIFO | USES_DISPATCH | USES_SRC | USES_COOKIE,
+		.uses = USES_FIFO | USES_DISPATCH | USES_SRC | USES_REC_CTR |
+			USES_COOKIE,
 		.flags = BGDMA_DESC_FENCE | BGDMA_DESC_INTERRUPT |
-			 BGDMA_DESC_INLINE,
+			 BGDMA_DESC_INLINE | BGDMA_DESC_OPS,
 	},
 	[BGDMA_OP_PUT] = {
-		.uses = USES_TARGET | USES_SRC | USES_DST | USES_COOKIE |
-			USES_ROUTE,
+		.uses = USES_TARGET | USES_SRC | USES_DST | USES_REC_CTR |
+			USES_COOKIE | USES_ROUTE,
 		.flags = BGDMA_DESC_FENCE | BGDMA_DESC_OPS,
 	},
 	[BGDMA_OP_LOCAL_COPY] = {
-		.uses = USES_SRC | USES_DST | USES_COOKIE,
+		.uses = USES_SRC | USES_DST | USES_REC_CTR | USES_COOKIE,
 		.flags = BGDMA_DESC_FENCE | BGDMA_DESC_OPS,
 	},
 	[BGDMA_OP_RGET] = {
@@ -92,7 +94,7 @@ static u32 bgdma_fields_check(const struct bgdma_desc *d, u8 uses)
 	    (d->inj_ctr != cpu_to_le32(BGDMA_NONE) || d->length ||
 	     d->u.at.src_region != cpu_to_le32(BGDMA_NONE) || d->u.at.src_off))
 		return BGDMA_E_FIELD;
-	if (!(uses & USES_DST) && d->rec_ctr != cpu_to_le32(BGDMA_NONE))
+	if (!(uses & USES_REC_CTR) && d->rec_ctr != cpu_to_le32(BGDMA_NONE))
 		return BGDMA_E_FIELD;
 	if (!(uses & USES_DST) && !inlined &&
 	    (d->u.at.dst_region != cpu_to_le32(BGDMA_NONE) || d->u.at.dst_off))

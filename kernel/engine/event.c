@@ -15,12 +15,18 @@
  * bgdma_record_set() - show an error, unless an earlier one is still there
  * @ctx: owner
  * @rec: its record
+ * @words: error bits that its object has a bit in
+ * @bit: that bit
  * @why: what to show
+ *
+ * The record and the bit change together, under the lock: an error that comes
+ * while an earlier one is cleared is either wiped with it, and was counted as
+ * lost, or shown with its bit.
  *
  * Return: true if it is shown; false if it was only counted as lost.
  */
 bool bgdma_record_set(struct bgdma_ctx *ctx, struct bgdma_record *rec,
-		      const struct bgdma_record *why)
+		      u64 *words, u32 bit, const struct bgdma_record *why)
 {
 	bool shown;
 
@@ -39,6 +45,7 @@ bool bgdma_record_set(struct bgdma_ctx *ctx, struct bgdma_record *rec,
 		rec->offset = why->offset;
 		rec->bound = why->bound;
 		smp_store_release(&rec->code, why->code);
+		bgdma_ring_set_bit(words, bit);
 	} else {
 		WRITE_ONCE(rec->lost, rec->lost + 1);
 	}
@@ -50,10 +57,14 @@ bool bgdma_record_set(struct bgdma_ctx *ctx, struct bgdma_record *rec,
  * bgdma_record_clear() - make room for the next error
  * @ctx: owner
  * @rec: its record
+ * @words: error bits that its object has a bit in
+ * @bit: that bit
  */
-void bgdma_record_clear(struct bgdma_ctx *ctx, struct bgdma_record *rec)
+void bgdma_record_clear(struct bgdma_ctx *ctx, struct bgdma_record *rec,
+			u64 *words, u32 bit)
 {
 	spin_lock(&ctx->event_lock);
+	bgdma_ring_clear_bit(words, bit);
 	WRITE_ONCE(rec->code, 0);
 	WRITE_ONCE(rec->lost, 0);
 	spin_unlock(&ctx->event_lock);

@@ -80,8 +80,7 @@ int bgdma_inj_create(struct bgdma_ctx *ctx, struct bgdma_inj_create *arg,
 	fifo->rec = &ctx->inj_rec[arg->id];
 	memset(fifo->user, 0, sizeof(*fifo->user));
 	memset(fifo->kern, 0, sizeof(*fifo->kern));
-	bgdma_record_clear(ctx, fifo->rec);
-	bgdma_ring_clear_bit(ctx->kctl->inj_error, arg->id);
+	bgdma_record_clear(ctx, fifo->rec, ctx->kctl->inj_error, arg->id);
 	arg->ring.offset = bgdma_map_offset(BGDMA_MAP_INJ, arg->id);
 	arg->ring.bytes = (u64)fifo->shm.nr << PAGE_SHIFT;
 	*out = fifo;
@@ -96,8 +95,7 @@ void bgdma_inj_free(struct bgdma_inj_fifo *fifo)
 {
 	struct bgdma_ctx *ctx = fifo->s.ctx;
 
-	bgdma_record_clear(ctx, fifo->rec);
-	bgdma_ring_clear_bit(ctx->kctl->inj_error, fifo->s.id);
+	bgdma_record_clear(ctx, fifo->rec, ctx->kctl->inj_error, fifo->s.id);
 	bgdma_shm_free(&fifo->shm);
 	kfree_rcu(fifo, rcu);
 }
@@ -152,8 +150,8 @@ void bgdma_inj_fail(struct bgdma_inj_fifo *fifo)
 	};
 	set_bit(BGDMA_STREAM_ERROR, &s->flags);
 	WRITE_ONCE(fifo->kern->state, BGDMA_FIFO_ERROR);
-	bgdma_record_set(s->ctx, fifo->rec, &why);
-	bgdma_ring_set_bit(s->ctx->kctl->inj_error, s->id);
+	bgdma_record_set(s->ctx, fifo->rec, s->ctx->kctl->inj_error, s->id,
+			 &why);
 	bgdma_event_post(s->ctx, &event);
 }
 
@@ -171,11 +169,9 @@ int bgdma_inj_clear(struct bgdma_inj_fifo *fifo, bool flush)
 
 	bgdma_stream_own(s);
 	tail = bgdma_ring_tail(fifo->user);
-	if (flush && s->x.active) {
-		s->x.fault = (struct bgdma_fault) {
-			.code = BGDMA_E_CANCELLED, .offset = s->x.done,
-		};
-		bgdma_op_fail(s);
+	if (flush) {
+		bgdma_stream_unpark(s);
+		bgdma_op_cancel(s);
 	}
 	if (flush || READ_ONCE(fifo->rec->code) == BGDMA_E_INDEX)
 		WRITE_ONCE(s->head, tail);
@@ -183,8 +179,7 @@ int bgdma_inj_clear(struct bgdma_inj_fifo *fifo, bool flush)
 	bgdma_inj_publish(fifo, s->head - s->x.active);
 	clear_bit(BGDMA_STREAM_ERROR, &s->flags);
 	WRITE_ONCE(fifo->kern->state, BGDMA_FIFO_RUNNING);
-	bgdma_ring_clear_bit(s->ctx->kctl->inj_error, s->id);
-	bgdma_record_clear(s->ctx, fifo->rec);
+	bgdma_record_clear(s->ctx, fifo->rec, s->ctx->kctl->inj_error, s->id);
 	bgdma_stream_disown(s);
 	bgdma_stream_wake(s);
 	return 0;
@@ -247,11 +242,7 @@ int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo, struct bgdma_cancel *arg)
 	bgdma_stream_own(s);
 	bgdma_stream_unpark(s);
 	if (s->x.active && s->x.seq >= arg->first && s->x.seq <= arg->last) {
-		s->x.fault = (struct bgdma_fault) {
-			.code = BGDMA_E_CANCELLED, .offset = s->x.done,
-			.bound = le32_to_cpu(s->x.desc.length),
-		};
-		bgdma_op_fail(s);
+		bgdma_op_cancel(s);
 		bgdma_inj_publish(fifo, s->head);
 		arg->cancelled++;
 	}

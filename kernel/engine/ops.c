@@ -191,14 +191,12 @@ static void bgdma_op_unchecked(struct bgdma_stream *s)
 	bgdma_slice_end();
 }
 
-/**
- * bgdma_op_fail() - end a transfer that cannot go on
- * @s: owned; s->x.fault says why
- *
- * What it had left to count is taken off its counters, so that others who
- * share them finish, and then they show the error.
+/*
+ * End a transfer that cannot go on, on both sides. What it had left to count
+ * is taken off its counters, so that others who share them finish, and then
+ * they show the error.
  */
-void bgdma_op_fail(struct bgdma_stream *s)
+static void bgdma_op_end(struct bgdma_stream *s)
 {
 	struct bgdma_xfer *x = &s->x;
 	struct bgdma_record why;
@@ -209,7 +207,7 @@ void bgdma_op_fail(struct bgdma_stream *s)
 	left = le32_to_cpu(x->desc.length) - x->done + x->uncounted;
 	if (!x->checked)
 		bgdma_op_unchecked(s);
-	if (x->checked && x->desc.op != BGDMA_OP_NOP)
+	else if (x->desc.op != BGDMA_OP_NOP)
 		bgdma_fabric(s)->abort(s, left);
 	if (x->inj_slot >= 0) {
 		bgdma_record_of(s, &why);
@@ -218,12 +216,43 @@ void bgdma_op_fail(struct bgdma_stream *s)
 		bgdma_counter_fail(s->ctx, BGDMA_INJECTION, x->inj_slot, &why);
 		bgdma_slice_end();
 	}
+	x->active = false;
+	s->deadline = 0;
+}
+
+/**
+ * bgdma_op_fail() - a transfer cannot go on
+ * @s: owned; s->x.fault says why
+ *
+ * An injection FIFO stops; a descriptor from elsewhere is refused.
+ */
+void bgdma_op_fail(struct bgdma_stream *s)
+{
+	bgdma_op_end(s);
 	if (s->kind == BGDMA_KIND_INJ_FIFO) {
 		bgdma_inj_fail(container_of(s, struct bgdma_inj_fifo, s));
 	} else {
 		bgdma_rgq_refuse(s);
 		bgdma_fabric(s)->refused(s);
 	}
-	x->active = false;
-	s->deadline = 0;
+}
+
+/**
+ * bgdma_op_cancel() - end the transfer under way, if there is one
+ * @s: owned, not parked
+ *
+ * The counters show it; the FIFO is not in error, its owner asked for it.
+ */
+void bgdma_op_cancel(struct bgdma_stream *s)
+{
+	struct bgdma_xfer *x = &s->x;
+
+	if (!x->active)
+		return;
+	x->fault = (struct bgdma_fault) {
+		.code = BGDMA_E_CANCELLED,
+		.offset = x->done,
+		.bound = le32_to_cpu(x->desc.length),
+	};
+	bgdma_op_end(s);
 }

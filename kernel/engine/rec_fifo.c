@@ -165,10 +165,9 @@ static void bgdma_rec_bad_head(struct bgdma_rec_fifo *fifo)
 		.bound = why.bound,
 	};
 
-	if (bgdma_record_set(fifo->ctx, fifo->rec, &why)) {
-		bgdma_ring_set_bit(&fifo->ctx->kctl->rec_error, fifo->id);
+	if (bgdma_record_set(fifo->ctx, fifo->rec, &fifo->ctx->kctl->rec_error,
+			     fifo->id, &why))
 		bgdma_event_post(fifo->ctx, &event);
-	}
 }
 
 /**
@@ -249,7 +248,7 @@ void bgdma_rec_clear(struct bgdma_rec_fifo *fifo, bool flush)
 {
 	if (flush)
 		WRITE_ONCE(fifo->user->head, READ_ONCE(fifo->tail));
-	bgdma_ring_clear_bit(&fifo->ctx->kctl->rec_error, fifo->id);
-	bgdma_record_clear(fifo->ctx, fifo->rec);
+	bgdma_record_clear(fifo->ctx, fifo->rec, &fifo->ctx->kctl->rec_error,
+			   fifo->id);
 	bgdma_rec_kick(fifo);
 }

@@ -323,8 +323,8 @@ void bgdma_rgq_refuse(struct bgdma_stream *s)
 		.offset = why.offset,
 		.bound = why.bound,
 	};
-	bgdma_record_set(ctx, queue->rec, &why);
-	bgdma_ring_set_bit(&ctx->kctl->rgq_error, queue->id);
+	bgdma_record_set(ctx, queue->rec, &ctx->kctl->rgq_error, queue->id,
+			 &why);
 	bgdma_event_post(ctx, &event);
 }
 
@@ -345,6 +345,5 @@ void bgdma_rgq_clear(struct bgdma_rget_queue *queue, bool flush)
 		spin_unlock(&queue->lock);
 		bgdma_waiters_wake(&queue->waiters);
 	}
-	bgdma_ring_clear_bit(&ctx->kctl->rgq_error, queue->id);
-	bgdma_record_clear(ctx, queue->rec);
+	bgdma_record_clear(ctx, queue->rec, &ctx->kctl->rgq_error, queue->id);
 }

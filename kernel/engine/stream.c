@@ -76,13 +76,7 @@ void bgdma_stream_kill(struct bgdma_stream *s)
 	bgdma_stream_own(s);
 	bgdma_stream_unpark(s);
 	bgdma_rq_remove(s);
-	if (s->x.active) {
-		s->x.fault = (struct bgdma_fault) {
-			.code = BGDMA_E_CANCELLED, .offset = s->x.done,
-			.bound = le32_to_cpu(s->x.desc.length),
-		};
-		bgdma_op_fail(s);
-	}
+	bgdma_op_cancel(s);
 	if (s->peer)
 		bgdma_ctx_put(s->peer);
 	s->peer = NULL;

@@ -322,10 +322,10 @@ static void bgdma_tell_peers(struct bgdma_partition *part,
 
 		if (peer->dead)
 			continue;
+		if (talked || leases)
+			talked |= bgdma_counters_peer_down(peer, &gone->who);
 		if (talked)
 			bgdma_event_post(peer, &event);
-		if (talked || leases)
-			bgdma_counters_peer_down(peer, &gone->who);
 		cond_resched();
 	}
 }
