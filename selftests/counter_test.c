@@ -1,0 +1,718 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counters: what moves them, what they tell, and who waits for them.
+ */
+#include <endian.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+
+#include "kselftest_harness.h"
+#include "utils.h"
+
+FIXTURE(counter) {
+	struct end a, b;
+};
+
+FIXTURE_SETUP(counter)
+{
+	pair_new(&self->a, &self->b);
+}
+
+FIXTURE_TEARDOWN(counter)
+{
+	node_close(&self->b.n);
+	node_close(&self->a.n);
+}
+
+/* A put from a to b that moves b's counter, and perhaps a's. */
+static struct bgdma_desc put_counted(FIXTURE_DATA(counter) *self, __u32 ic,
+				     __u32 rc, __u32 length)
+{
+	struct bgdma_desc d = d_put(1, self->a.mem.handle, 0,
+				    self->b.mem.handle, 0, length);
+
+	d.inj_ctr = htole32(ic);
+	d.rec_ctr = htole32(rc);
+	return d;
+}
+
+TEST_F(counter, dma4_bytes_on_both_sides)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d = put_counted(self, a->ic, b->rc, 1000);
+	int i;
+
+	counter_add(&a->n, INJ, a->ic, 3000);
+	counter_add(&b->n, REC, b->rc, 3000);
+	for (i = 2; i >= 0; i--) {
+		EXPECT_FALSE(hit(&a->n, INJ, a->ic));
+		EXPECT_FALSE(hit(&b->n, REC, b->rc));
+		EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+		EXPECT_EQ(1000 * i, value(&a->n, INJ, a->ic));
+		EXPECT_EQ(1000 * i, value(&b->n, REC, b->rc));
+	}
+	EXPECT_TRUE(hit(&a->n, INJ, a->ic));
+	EXPECT_TRUE(hit(&b->n, REC, b->rc));
+	EXPECT_EQ(1, cell(&a->n, INJ, a->ic)->zero_seq);
+	EXPECT_EQ(1, cell(&b->n, REC, b->rc)->zero_seq);
+}
+
+TEST_F(counter, dma4_hit_stays_until_software_clears_it)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d = put_counted(self, BGDMA_NONE, b->rc, 8);
+	__u64 i;
+
+	for (i = 1; i < 4; i++) {
+		counter_add(&b->n, REC, b->rc, 8);
+		EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+		EXPECT_TRUE(hit(&b->n, REC, b->rc));
+		EXPECT_EQ(i, cell(&b->n, REC, b->rc)->zero_seq);
+	}
+	/* It is there although its value is not. */
+	counter_add(&b->n, REC, b->rc, 100);
+	EXPECT_TRUE(hit(&b->n, REC, b->rc));
+	EXPECT_EQ(0, wait_for(&b->n, REC, b->rc, 0, -1));
+	hit_clear(&b->n, REC, b->rc);
+	EXPECT_EQ(-ETIME, wait_for(&b->n, REC, b->rc, 0, 0));
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	EXPECT_FALSE(hit(&b->n, REC, b->rc));
+	EXPECT_EQ(92, value(&b->n, REC, b->rc));
+}
+
+TEST_F(counter, dma4_no_bytes_move_nothing)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d = put_counted(self, a->ic, b->rc, 0);
+
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	EXPECT_FALSE(hit(&a->n, INJ, a->ic));
+	EXPECT_FALSE(hit(&b->n, REC, b->rc));
+	EXPECT_EQ(0, cell(&b->n, REC, b->rc)->zero_seq);
+	d.flags = BGDMA_DESC_OPS;
+	counter_add(&b->n, REC, b->rc, 1);
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	EXPECT_TRUE(hit(&b->n, REC, b->rc));
+	EXPECT_FALSE(hit(&a->n, INJ, a->ic));
+}
+
+TEST_F(counter, dma4_transfers_instead_of_bytes)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d = put_counted(self, a->ic, b->rc, PAIR_BYTES);
+
+	d.flags = BGDMA_DESC_OPS;
+	counter_add(&a->n, INJ, a->ic, PAIR_BYTES);
+	counter_add(&b->n, REC, b->rc, 2);
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	EXPECT_EQ(1, value(&b->n, REC, b->rc));
+	/* The injection counter goes by bytes all the same. */
+	EXPECT_EQ(0, value(&a->n, INJ, a->ic));
+}
+
+TEST_F(counter, dma4_without_counters)
+{
+	struct bgdma_desc d = put_counted(self, BGDMA_NONE, BGDMA_NONE, 100);
+
+	EXPECT_EQ(BGDMA_OK, run(&self->a.inj, &d));
+	EXPECT_EQ(0, self->a.n.kctl->events_tail);
+	EXPECT_EQ(0, self->b.n.kctl->events_tail);
+}
+
+TEST_F(counter, dma5_no_underflow)
+{
+	struct end *a = &self->a, *b = &self->b;
+	__u32 h = counter_new(&b->n, REC, BGDMA_COUNTER_NO_UNDERFLOW);
+	struct bgdma_desc d = put_counted(self, BGDMA_NONE, h, 1);
+
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	EXPECT_EQ(-2, value(&b->n, REC, h));
+	EXPECT_FALSE(counter_error(&b->n, REC, h));
+	EXPECT_FALSE(hit(&b->n, REC, h));
+	/* Below the wake mark is there. */
+	EXPECT_EQ(0, wait_for(&b->n, REC, h, 0, -1));
+	/* The fourth of BA-5's nodes: its own add reaches zero. */
+	EXPECT_EQ(0, counter_add(&b->n, REC, h, 2));
+	EXPECT_TRUE(hit(&b->n, REC, h));
+	EXPECT_EQ(0, b->n.kctl->events_tail);
+}
+
+TEST_F(counter, dma5_underflow_names_the_counter)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d = put_counted(self, a->ic, b->rc, 100);
+	struct bgdma_event e;
+
+	counter_add(&a->n, INJ, a->ic, 100);
+	counter_add(&b->n, REC, b->rc, 99);
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	ASSERT_TRUE(event_wait(&b->n, BGDMA_EVENT_COUNTER, &e));
+	EXPECT_EQ(BGDMA_E_UNDERFLOW, e.code);
+	EXPECT_EQ(REC, e.kind);
+	EXPECT_EQ(BGDMA_HANDLE_SLOT(b->rc), BGDMA_HANDLE_SLOT(e.object));
+	EXPECT_TRUE(counter_error(&b->n, REC, b->rc));
+	EXPECT_EQ(BGDMA_E_UNDERFLOW, counter_record(&b->n, REC, b->rc)->code);
+	EXPECT_EQ(-1, value(&b->n, REC, b->rc));
+	EXPECT_EQ(0, wait_for(&b->n, REC, b->rc, 0, -1));
+	/* No FIFO stops, and the other side is as it should be. */
+	EXPECT_EQ(BGDMA_FIFO_RUNNING, load(&a->inj.kern->state));
+	EXPECT_TRUE(hit(&a->n, INJ, a->ic));
+	EXPECT_FALSE(counter_error(&a->n, INJ, a->ic));
+	/* Further ones are counted; cleared, the value stays. */
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	EXPECT_LE(1, counter_record(&b->n, REC, b->rc)->lost);
+	EXPECT_EQ(0, clear_error(&b->n, REC, BGDMA_HANDLE_SLOT(b->rc), 0));
+	EXPECT_FALSE(counter_error(&b->n, REC, b->rc));
+	EXPECT_EQ(0, counter_record(&b->n, REC, b->rc)->code);
+	EXPECT_EQ(-101, value(&b->n, REC, b->rc));
+}
+
+TEST_F(counter, dma8_failure_is_taken_off_and_shown_on_both_sides)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d = put_counted(self, a->ic, b->rc, 4096);
+	struct bgdma_event e;
+
+	/* 100 of them belong to something else on the same counters. */
+	counter_add(&a->n, INJ, a->ic, 4096 + 100);
+	counter_add(&b->n, REC, b->rc, 4096 + 100);
+	d.u.at.dst_off = htole64(PAIR_BYTES - 4095);
+	EXPECT_EQ(BGDMA_E_BOUNDS, run_bad(&a->inj, &d));
+	EXPECT_EQ(100, value(&a->n, INJ, a->ic));
+	EXPECT_EQ(100, value(&b->n, REC, b->rc));
+	EXPECT_EQ(BGDMA_E_BOUNDS, counter_record(&a->n, INJ, a->ic)->code);
+	EXPECT_EQ(BGDMA_E_ABORTED, counter_record(&b->n, REC, b->rc)->code);
+	EXPECT_EQ(BGDMA_E_BOUNDS, counter_record(&b->n, REC, b->rc)->bound);
+	EXPECT_EQ(0, counter_record(&b->n, REC, b->rc)->peer_rank);
+	ASSERT_TRUE(event_wait(&a->n, BGDMA_EVENT_COUNTER, &e));
+	EXPECT_EQ(INJ, e.kind);
+	ASSERT_TRUE(event_wait(&b->n, BGDMA_EVENT_COUNTER, &e));
+	EXPECT_EQ(BGDMA_E_ABORTED, e.code);
+	/* nobody waits in silence. */
+	EXPECT_EQ(0, wait_for(&a->n, INJ, a->ic, 0, -1));
+	EXPECT_EQ(0, wait_for(&b->n, REC, b->rc, 0, -1));
+	/* The others on it finish. */
+	must(clear_error(&a->n, INJ, BGDMA_HANDLE_SLOT(a->ic), 0));
+	must(clear_error(&b->n, REC, BGDMA_HANDLE_SLOT(b->rc), 0));
+	d = put_counted(self, a->ic, b->rc, 100);
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	EXPECT_TRUE(hit(&a->n, INJ, a->ic));
+	EXPECT_TRUE(hit(&b->n, REC, b->rc));
+}
+
+/* ---- Handles, rights, leases ------------------------------------------ */
+
+TEST_F(counter, x2_handles)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d;
+	__u32 bad[] = { BGDMA_HANDLE(63, 1), BGDMA_HANDLE(64, 1),
+			BGDMA_HANDLE(1024, 1), BGDMA_HANDLE(65535, 1),
+			BGDMA_NONE - 1 };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		d = put_counted(self, bad[i], BGDMA_NONE, 8);
+		EXPECT_EQ(BGDMA_E_COUNTER, run_bad(&a->inj, &d));
+		d = put_counted(self, BGDMA_NONE, bad[i], 8);
+		EXPECT_EQ(BGDMA_E_COUNTER, run_bad(&a->inj, &d));
+	}
+	d = put_counted(self, a->ic + (1U << 16), BGDMA_NONE, 8);
+	EXPECT_EQ(BGDMA_E_STALE, run_bad(&a->inj, &d));
+	d = put_counted(self, BGDMA_NONE, b->rc + (1U << 16), 8);
+	EXPECT_EQ(BGDMA_E_STALE, run_bad(&a->inj, &d));
+	/* Generation 0 is nobody's. */
+	d = put_counted(self, BGDMA_NONE, BGDMA_HANDLE_SLOT(b->rc), 8);
+	EXPECT_EQ(BGDMA_E_STALE, run_bad(&a->inj, &d));
+	EXPECT_EQ(0, value(&b->n, REC, b->rc));
+	EXPECT_FALSE(counter_error(&b->n, REC, b->rc));
+}
+
+TEST_F(counter, x2_closed_until_granted)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d;
+	__u32 slot, h;
+	int id;
+
+	must(counter_alloc(&b->n, REC, 0, 1, &slot));
+	h = BGDMA_HANDLE(slot, cell(&b->n, REC, slot)->lease_gen);
+	d = put_counted(self, BGDMA_NONE, h, 8);
+	counter_add(&b->n, REC, h, 8);
+	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
+	must(grant(&b->n, REC, slot, 2, BGDMA_RIGHT_COUNT));
+	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
+	EXPECT_EQ(8, value(&b->n, REC, h));
+	EXPECT_FALSE(counter_error(&b->n, REC, h));
+	id = (int)must(grant(&b->n, REC, slot, 0, BGDMA_RIGHT_COUNT));
+	EXPECT_EQ(BGDMA_OK, run_bad(&a->inj, &d));
+	EXPECT_EQ(0, value(&b->n, REC, h));
+	EXPECT_EQ(0, grant_revoke(&b->n, (__u32)id));
+	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
+	/* Own ones need no grant, on own transfers. */
+	d = d_copy(b->mem.handle, 0, b->mem.handle, 4096, 8);
+	d.rec_ctr = htole32(h);
+	counter_add(&b->n, REC, h, 8);
+	EXPECT_EQ(BGDMA_OK, run_bad(&b->inj, &d));
+}
+
+TEST_F(counter, grant_of_several_in_a_row)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_grant g = {
+		.size = sizeof(g), .kind = REC, .count = 4, .rank = 0,
+		.ctx = BGDMA_CTX_ANY, .rights = BGDMA_RIGHT_COUNT,
+	};
+	struct bgdma_desc d;
+	__u32 i, h;
+
+	must(counter_alloc(&b->n, REC, BGDMA_COUNTER_NO_UNDERFLOW, 5,
+			   &g.object));
+	ASSERT_EQ(0, bg_ioctl(b->n.fd, BGDMA_IOC_GRANT, &g));
+	for (i = 0; i < 5; i++) {
+		h = BGDMA_HANDLE(g.object + i,
+				 cell(&b->n, REC, g.object + i)->lease_gen);
+		d = put_counted(self, BGDMA_NONE, h, 8);
+		EXPECT_EQ(i < 4 ? BGDMA_OK : BGDMA_E_RIGHTS,
+			  run_bad(&a->inj, &d));
+	}
+	EXPECT_EQ(0, grant_revoke(&b->n, g.id));
+	d = put_counted(self, BGDMA_NONE,
+			BGDMA_HANDLE(g.object,
+				     cell(&b->n, REC, g.object)->lease_gen), 8);
+	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
+	g.count = 100;
+	EXPECT_GT(0, bg_ioctl(b->n.fd, BGDMA_IOC_GRANT, &g));
+}
+
+TEST_F(counter, dma4_leases)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_counter_cell *c = cell(&b->n, REC, b->rc);
+	struct bgdma_desc d = put_counted(self, BGDMA_NONE, b->rc, 8);
+	__u32 slot = BGDMA_HANDLE_SLOT(b->rc);
+
+	counter_add(&b->n, REC, b->rc, 800);
+	store(&c->lease_peer, 2);
+	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
+	store(&c->lease_peer, BGDMA_RANK_NOBODY);
+	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
+	store(&c->lease_peer, 0);
+	EXPECT_EQ(BGDMA_OK, run_bad(&a->inj, &d));
+	store(&c->lease_ctx, 1);
+	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
+	store(&c->lease_ctx, 0);
+	EXPECT_EQ(BGDMA_OK, run_bad(&a->inj, &d));
+	/* A new use, without any call. */
+	store(&c->lease_gen, 777);
+	EXPECT_EQ(BGDMA_E_STALE, run_bad(&a->inj, &d));
+	d.rec_ctr = htole32(BGDMA_HANDLE(slot, 777));
+	EXPECT_EQ(BGDMA_OK, run_bad(&a->inj, &d));
+	EXPECT_EQ(800 - 24, value(&b->n, REC, b->rc));
+	/* Its owner may write nonsense; it meets only itself. */
+	memset(c, 0xff, sizeof(*c));
+	EXPECT_NE(BGDMA_OK, run_bad(&a->inj, &d));
+	memset(c, 0, sizeof(*c));
+	EXPECT_NE(BGDMA_OK, run_bad(&a->inj, &d));
+}
+
+TEST_F(counter, alloc_and_free)
+{
+	struct node *n = &self->b.n;
+	__u32 first, again, gen, all[64], i;
+	int ret = 0;
+
+	ASSERT_EQ(0, counter_alloc(n, INJ, 0, 10, &first));
+	for (i = 0; i < 10; i++) {
+		EXPECT_EQ(0, cell(n, INJ, first + i)->value);
+		EXPECT_NE(0, cell(n, INJ, first + i)->lease_gen);
+		EXPECT_EQ(BGDMA_RANK_ANY, cell(n, INJ, first + i)->lease_peer);
+	}
+	gen = cell(n, INJ, first)->lease_gen;
+	/* One of them is not allocated: none is freed. */
+	EXPECT_EQ(-ENOENT, counter_free(n, INJ, first, 11));
+	EXPECT_EQ(-ENOENT, counter_free(n, REC, first, 10));
+	EXPECT_EQ(-ENOENT, counter_free(n, INJ, 60, 100));
+	EXPECT_EQ(-ENOENT, counter_free(n, INJ, ~0U, 2));
+	EXPECT_EQ(0, counter_free(n, INJ, first, 10));
+	EXPECT_EQ(-ENOENT, counter_free(n, INJ, first, 1));
+	ASSERT_EQ(0, counter_alloc(n, INJ, 0, 10, &again));
+	EXPECT_TRUE(again != first || cell(n, INJ, again)->lease_gen != gen);
+	EXPECT_EQ(0, counter_free(n, INJ, again, 10));
+	/* One is the end's own. */
+	EXPECT_EQ(-ENOSPC, counter_alloc(n, INJ, 0, 64, &first));
+	EXPECT_EQ(-ENOSPC, counter_alloc(n, INJ, 0, 0x7fffffff, &first));
+	for (i = 0; i < 64 && !ret; i++)
+		ret = counter_alloc(n, INJ, 0, 1, &all[i]);
+	EXPECT_EQ(-ENOSPC, ret);
+	EXPECT_EQ(64, i);
+	/* Two free slots apart are not two in a row. */
+	EXPECT_EQ(0, counter_free(n, INJ, 10, 1));
+	EXPECT_EQ(0, counter_free(n, INJ, 20, 1));
+	EXPECT_EQ(-ENOSPC, counter_alloc(n, INJ, 0, 2, &first));
+	EXPECT_EQ(0, counter_alloc(n, INJ, 0, 1, &first));
+}
+
+TEST_F(counter, x2_freed_one_is_not_moved)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d = put_counted(self, BGDMA_NONE, b->rc, 8);
+	__u32 slot = BGDMA_HANDLE_SLOT(b->rc), first;
+
+	counter_add(&b->n, REC, b->rc, 8);
+	EXPECT_EQ(0, counter_free(&b->n, REC, slot, 1));
+	EXPECT_EQ(BGDMA_E_COUNTER, run_bad(&a->inj, &d));
+	EXPECT_EQ(-ENOENT, wait_for(&b->n, REC, b->rc, 0, 0));
+	ASSERT_EQ(0, counter_alloc(&b->n, REC, 0, 1, &first));
+	ASSERT_EQ(slot, first);
+	must(grant(&b->n, REC, slot, BGDMA_RANK_ANY, BGDMA_RIGHT_COUNT));
+	EXPECT_EQ(BGDMA_E_STALE, run_bad(&a->inj, &d));
+	EXPECT_EQ(0, value(&b->n, REC, slot));
+	EXPECT_EQ(-ESTALE, wait_for(&b->n, REC, b->rc, 0, 0));
+	EXPECT_EQ(-ESTALE, event_bind(&b->n, REC, b->rc, -1));
+}
+
+/* ---- Waiting ---------------------------------------------------------- */
+
+TEST_F(counter, dma4_wait_on_what_is_there)
+{
+	struct node *n = &self->b.n;
+	__u32 h = self->b.rc;
+	struct bgdma_counter_cell *c = cell(n, REC, h);
+
+	EXPECT_EQ(0, wait_for(n, REC, h, 0, -1));
+	store(&c->value, 5);
+	EXPECT_EQ(-ETIME, wait_for(n, REC, h, 0, 0));
+	EXPECT_EQ(-ETIME, wait_for(n, REC, h, 0, 1000000));
+	store(&c->wake_at, 4);
+	EXPECT_EQ(-ETIME, wait_for(n, REC, h, 0, 0));
+	store(&c->wake_at, 5);
+	EXPECT_EQ(0, wait_for(n, REC, h, 0, -1));
+	store(&c->wake_at, -10);
+	EXPECT_EQ(-ETIME, wait_for(n, REC, h, 0, 0));
+	store(&c->value, -10);
+	EXPECT_EQ(0, wait_for(n, REC, h, 0, -1));
+	/* Nobody is left armed. */
+	EXPECT_EQ(0, load(&c->arm));
+}
+
+TEST_F(counter, wait_for_one_of_several)
+{
+	struct end *a = &self->a;
+	struct bgdma_condition c[BGDMA_WAIT_MAX];
+	struct bgdma_wait w = {
+		.size = sizeof(w), .conditions = (uintptr_t)c,
+		.count = BGDMA_WAIT_MAX,
+	};
+	struct bgdma_desc nop = d_nop();
+	int i;
+
+	for (i = 0; i < BGDMA_WAIT_MAX; i++)
+		c[i] = (struct bgdma_condition){
+			.kind = BGDMA_KIND_INJ_FIFO, .object = a->inj.id,
+			.value = 1000,
+		};
+	EXPECT_EQ(-ETIME, bg_ioctl(a->n.fd, BGDMA_IOC_WAIT, &w));
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &nop));
+	c[40].value = 1;
+	c[50].value = 1;
+	w.timeout_ns = -1;
+	ASSERT_EQ(0, bg_ioctl(a->n.fd, BGDMA_IOC_WAIT, &w));
+	EXPECT_EQ(40, w.ready);
+	c[63].kind = BGDMA_KIND_REGION;
+	EXPECT_EQ(-EINVAL, bg_ioctl(a->n.fd, BGDMA_IOC_WAIT, &w));
+	/* An error of the FIFO is there as well. */
+	nop.op = 99;
+	EXPECT_EQ(BGDMA_E_OP, run(&a->inj, &nop));
+	EXPECT_EQ(0, wait_for(&a->n, BGDMA_KIND_INJ_FIFO, a->inj.id, 1000,
+			      -1));
+	EXPECT_EQ(0, wait_for(&a->n, BGDMA_KIND_EVENTS, 0, 0, -1));
+	EXPECT_EQ(-ETIME, wait_for(&a->n, BGDMA_KIND_EVENTS, 0, 1, 0));
+}
+
+struct sleeper {
+	struct node *n;
+	__u32 handle;
+	int result;
+	bool asleep, poll;
+};
+
+static void *sleep_on(void *arg)
+{
+	struct sleeper *s = arg;
+
+	store(&s->asleep, true);
+	s->result = s->poll ? poll_file(s->n, 60000) :
+			      wait_for(s->n, REC, s->handle, 0, -1);
+	return NULL;
+}
+
+/* Someone who sleeps in the kernel for b's counter. */
+static pthread_t sleeper_new(struct sleeper *s)
+{
+	struct bgdma_counter_cell *c = cell(s->n, REC, s->handle);
+	pthread_t t;
+
+	must(-pthread_create(&t, NULL, sleep_on, s));
+	/* A wait arms the counter; poll does not say when it sleeps. */
+	must(until(load(s->poll ? (__u32 *)&s->asleep : &c->arm)) ? 0 : -ETIME);
+	if (s->poll)
+		usleep(20000);
+	return t;
+}
+
+TEST_F(counter, dma4_engine_wakes_a_sleeper)
+{
+	struct end *b = &self->b;
+	struct sleeper s = { .n = &b->n, .handle = b->rc };
+	struct bgdma_desc d = put_counted(self, BGDMA_NONE, b->rc, 8);
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		pthread_t t;
+
+		hit_clear(&b->n, REC, b->rc);
+		counter_add(&b->n, REC, b->rc, 16);
+		t = sleeper_new(&s);
+		EXPECT_EQ(BGDMA_OK, run(&self->a.inj, &d));
+		EXPECT_EQ(BGDMA_OK, run(&self->a.inj, &d));
+		pthread_join(t, NULL);
+		EXPECT_EQ(0, s.result);
+		EXPECT_TRUE(hit(&b->n, REC, b->rc));
+	}
+	EXPECT_EQ(0, load(&cell(&b->n, REC, b->rc)->arm));
+}
+
+TEST_F(counter, ba5_own_add_wakes_a_sleeper)
+{
+	struct end *b = &self->b;
+	struct sleeper s = { .n = &b->n, .handle = b->rc };
+	pthread_t t;
+
+	counter_add(&b->n, REC, b->rc, 3);
+	t = sleeper_new(&s);
+	EXPECT_EQ(0, counter_add(&b->n, REC, b->rc, -3));
+	pthread_join(t, NULL);
+	EXPECT_EQ(0, s.result);
+}
+
+TEST_F(counter, several_sleepers_on_one_counter)
+{
+	struct end *b = &self->b;
+	struct sleeper s[4];
+	pthread_t t[4];
+	int i;
+
+	counter_add(&b->n, REC, b->rc, 3);
+	for (i = 0; i < 4; i++) {
+		s[i] = (struct sleeper){ .n = &b->n, .handle = b->rc };
+		t[i] = sleeper_new(&s[i]);
+	}
+	counter_add(&b->n, REC, b->rc, -3);
+	for (i = 0; i < 4; i++) {
+		pthread_join(t[i], NULL);
+		EXPECT_EQ(0, s[i].result);
+	}
+}
+
+TEST_F(counter, freeing_it_wakes_its_sleepers)
+{
+	struct end *b = &self->b;
+	struct sleeper s = { .n = &b->n, .handle = b->rc };
+	pthread_t t;
+
+	counter_add(&b->n, REC, b->rc, 3);
+	t = sleeper_new(&s);
+	EXPECT_EQ(0, counter_free(&b->n, REC, BGDMA_HANDLE_SLOT(b->rc), 1));
+	pthread_join(t, NULL);
+	EXPECT_TRUE(s.result == -ENOENT || s.result == -ESTALE);
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+TEST_F(counter, signal_ends_a_wait)
+{
+	struct end *b = &self->b;
+	struct sigaction act = { .sa_handler = ignore };
+	pid_t self_pid = getpid(), child;
+
+	sigaction(SIGUSR1, &act, NULL);
+	counter_add(&b->n, REC, b->rc, 3);
+	child = fork();
+	if (!child) {
+		/* Until it has been heard. */
+		for (;;) {
+			usleep(20000);
+			kill(self_pid, SIGUSR1);
+		}
+	}
+	EXPECT_EQ(-EINTR, wait_for(&b->n, REC, b->rc, 0, -1));
+	kill_child(child, SIGKILL);
+	EXPECT_EQ(0, load(&cell(&b->n, REC, b->rc)->arm));
+}
+
+TEST_F(counter, dma4_poll_needs_enable)
+{
+	struct end *b = &self->b;
+	struct bgdma_desc d = put_counted(self, BGDMA_NONE, b->rc, 8);
+
+	counter_add(&b->n, REC, b->rc, 8);
+	EXPECT_EQ(BGDMA_OK, run(&self->a.inj, &d));
+	EXPECT_EQ(0, poll_file(&b->n, 0));
+	counter_enable(&b->n, REC, b->rc);
+	EXPECT_EQ(POLLIN, poll_file(&b->n, 0));
+	hit_clear(&b->n, REC, b->rc);
+	/* At zero it is there, hit or not. */
+	EXPECT_EQ(POLLIN, poll_file(&b->n, 0));
+	counter_add(&b->n, REC, b->rc, 8);
+	EXPECT_EQ(0, poll_file(&b->n, 0));
+}
+
+TEST_F(counter, dma4_poll_and_epoll_wake)
+{
+	struct end *b = &self->b;
+	struct sleeper s = { .n = &b->n, .handle = b->rc, .poll = true };
+	struct bgdma_desc d = put_counted(self, BGDMA_NONE, b->rc, 8);
+	struct epoll_event ev = { .events = EPOLLIN };
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+	pthread_t t;
+
+	counter_add(&b->n, REC, b->rc, 8);
+	counter_enable(&b->n, REC, b->rc);
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, b->n.fd, &ev));
+	EXPECT_EQ(0, epoll_wait(ep, &ev, 1, 0));
+	t = sleeper_new(&s);
+	EXPECT_EQ(BGDMA_OK, run(&self->a.inj, &d));
+	pthread_join(t, NULL);
+	EXPECT_EQ(POLLIN, s.result);
+	EXPECT_EQ(1, epoll_wait(ep, &ev, 1, 20000));
+	EXPECT_EQ(EPOLLIN, ev.events);
+	close(ep);
+}
+
+TEST_F(counter, dma4_eventfd)
+{
+	struct end *b = &self->b;
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), ends[2];
+	struct bgdma_desc d = put_counted(self, BGDMA_NONE, b->rc, 8);
+	struct bgdma_event e;
+
+	ASSERT_EQ(0, event_bind(&b->n, REC, b->rc, fd));
+	counter_add(&b->n, REC, b->rc, 16);
+	EXPECT_EQ(BGDMA_OK, run(&self->a.inj, &d));
+	EXPECT_EQ(BGDMA_OK, run(&self->a.inj, &d));
+	/* Hit, but not enabled. */
+	EXPECT_EQ(0, eventfd_count(fd));
+	counter_enable(&b->n, REC, b->rc);
+	counter_add(&b->n, REC, b->rc, 16);
+	EXPECT_EQ(BGDMA_OK, run(&self->a.inj, &d));
+	EXPECT_EQ(0, eventfd_count(fd));
+	EXPECT_EQ(BGDMA_OK, run(&self->a.inj, &d));
+	EXPECT_TRUE(until(eventfd_count(fd)));
+	/* An error too. */
+	EXPECT_EQ(BGDMA_OK, run(&self->a.inj, &d));
+	EXPECT_TRUE(until(eventfd_count(fd)));
+	ASSERT_TRUE(event_wait(&b->n, BGDMA_EVENT_COUNTER, &e));
+	EXPECT_EQ(0, event_bind(&b->n, REC, b->rc, -1));
+	EXPECT_EQ(0, event_bind(&b->n, REC, b->rc, -1));
+	must(clear_error(&b->n, REC, BGDMA_HANDLE_SLOT(b->rc), 0));
+	counter_add(&b->n, REC, b->rc, 16);
+	EXPECT_EQ(BGDMA_OK, run(&self->a.inj, &d));
+	EXPECT_EQ(0, eventfd_count(fd));
+
+	EXPECT_EQ(-EBADF, event_bind(&b->n, REC, b->rc, 12345));
+	ASSERT_EQ(0, pipe(ends));
+	EXPECT_EQ(-EINVAL, event_bind(&b->n, REC, b->rc, ends[0]));
+	EXPECT_EQ(-EINVAL, event_bind(&b->n, REC, b->rc, b->n.fd));
+	EXPECT_EQ(-ENOENT, event_bind(&b->n, REC, BGDMA_HANDLE(63, 1), fd));
+	close(ends[0]);
+	close(ends[1]);
+	close(fd);
+}
+
+TEST_F(counter, eventfd_of_events)
+{
+	struct end *a = &self->a;
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct bgdma_desc bad = d_nop();
+
+	bad.op = 99;
+	ASSERT_EQ(0, event_bind(&a->n, BGDMA_KIND_EVENTS, 0, fd));
+	EXPECT_EQ(0, poll_file(&a->n, 0));
+	EXPECT_EQ(BGDMA_E_OP, run_bad(&a->inj, &bad));
+	EXPECT_TRUE(until(eventfd_count(fd)));
+	EXPECT_EQ(POLLIN, poll_file(&a->n, 0));
+	store(&a->n.uctl->events_head, 1);
+	EXPECT_EQ(0, poll_file(&a->n, 0));
+	close(fd);
+}
+
+TEST_F(counter, events_that_find_the_ring_full)
+{
+	struct end *a = &self->a;
+	struct bgdma_desc bad = d_nop();
+	int i;
+
+	bad.op = 99;
+	for (i = 0; i < 100; i++)
+		EXPECT_EQ(BGDMA_E_OP, run_bad(&a->inj, &bad));
+	EXPECT_EQ(64, load(&a->n.kctl->events_tail));
+	EXPECT_EQ(36, load(&a->n.kctl->events_lost));
+	EXPECT_EQ(0, a->n.events[0].desc_seq);
+	EXPECT_EQ(63, a->n.events[63].desc_seq);
+	/* Read, there is room again. */
+	store(&a->n.uctl->events_head, 64);
+	EXPECT_EQ(BGDMA_E_OP, run_bad(&a->inj, &bad));
+	EXPECT_EQ(65, load(&a->n.kctl->events_tail));
+	EXPECT_EQ(100, a->n.events[0].desc_seq);
+	/* A head that is nonsense loses events, and nothing else. */
+	store(&a->n.uctl->events_head, ~0ULL / 2);
+	EXPECT_EQ(BGDMA_E_OP, run_bad(&a->inj, &bad));
+	bad.op = BGDMA_OP_NOP;
+	EXPECT_EQ(BGDMA_OK, run_bad(&a->inj, &bad));
+}
+
+/* ---- Software and engine at once -------------------------------------- */
+
+static void *add_slowly(void *arg)
+{
+	struct sleeper *s = arg;
+	int i;
+
+	for (i = 0; i < 100000; i++) {
+		counter_add(s->n, REC, s->handle, 1);
+		counter_add(s->n, REC, s->handle, -1);
+	}
+	return NULL;
+}
+
+TEST_F_TIMEOUT(counter, dma4_software_adds_while_the_engine_runs, 120)
+{
+	struct end *b = &self->b;
+	struct sleeper s = { .n = &b->n, .handle = b->rc };
+	struct bgdma_desc d = put_counted(self, BGDMA_NONE, b->rc, 100);
+	pthread_t t;
+	int i;
+
+	counter_add(&b->n, REC, b->rc, 5000 * 100);
+	ASSERT_EQ(0, pthread_create(&t, NULL, add_slowly, &s));
+	for (i = 0; i < 5000; i++)
+		inject(&self->a.inj, &d);
+	EXPECT_EQ(BGDMA_OK, outcome(&self->a.inj, 4999));
+	pthread_join(t, NULL);
+	EXPECT_EQ(0, value(&b->n, REC, b->rc));
+	EXPECT_TRUE(hit(&b->n, REC, b->rc));
+	EXPECT_FALSE(counter_error(&b->n, REC, b->rc));
+}
+
+TEST_HARNESS_MAIN
