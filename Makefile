@@ -113,7 +113,7 @@ bench: modules tools perf	## measure, in a virtual machine
 install: lib tools man	## library, headers, program, man pages to DESTDIR, PREFIX
 	@rm -f $(BUILD)/lib/libbgdma.pc
 	@+$(call SUBMAKE,lib,install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX))
-	@+$(call SUBMAKE,tools/bgdma,install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX))
+	@+$(call SUBMAKE,tools/bgdma,install DESTDIR=$(DESTDIR) prefix=$(PREFIX))
 	@for page in $(filter %.4 %.8,$(PAGES)); do \
 		install -D -m 644 $$page \
 			$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} \

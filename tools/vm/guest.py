@@ -88,7 +88,7 @@ class Guest:
         for plugin in opt.plugin:
             command += ["-plugin", plugin]
         if opt.plugin:
-            command += ["-d", "plugin", "-D", f"{opt.log}.plugin"]
+            command += ["-d", "plugin", "-D", str(opt.plugin_log)]
         return command + opt.qemu_arg
 
     def run(self, output):
