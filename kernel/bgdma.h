@@ -272,232 +272,7 @@ void bgdma_region_span(const struct bgdma_region *region, u64 off, u32 n,
 void bgdma_region_write(const struct bgdma_region *region, u64 off,
 			const struct bgdma_payload *in);
 
-/* --------------------------------------------------------------------- */
-/* Streams: the descriptors of one FIFO that came from one place          */
-
-/* bgdma_stream.flags */
-#define BGDMA_STREAM_OWNED	0	/* somebody runs it: a trylock */
-#define BGDMA_STREAM_QUEUED	1	/* in a run list; rq_lock */
-#define BGDMA_STREAM_PARKED	2	/* in a list of waiting senders; park_lock */
-#define BGDMA_STREAM_ERROR	3	/* stopped until it is cleared */
-#define BGDMA_STREAM_DEAD	4	/* never runs again */
-#define BGDMA_STREAM_EXPIRED	5	/* waited too long */
-#define BGDMA_STREAM_WANTED	6	/* a control call waits to own it */
-
-/**
- * struct bgdma_xfer - the transfer that a stream is at
- * @desc: the engine's own copy, validated; the ring is not looked at again
- * @seq: sequence number of the descriptor
- * @id: transfer id: in packets, records and traces of both sides
- * @done: bytes moved so far
- * @uncounted: of these, not yet taken off the counters
- * @inj_slot: injection counter, resolved; or -1
- * @active: there is one
- * @checked: its descriptor was found good
- * @fault: why it failed
- */
-struct bgdma_xfer {
-	struct bgdma_desc desc;
-	u64 seq;
-	u32 id;
-	u32 done;
-	u32 uncounted;
-	int inj_slot;
-	bool active;
-	bool checked;
-	struct bgdma_fault fault;
-};
-
-/**
- * struct bgdma_stream_stats - written by the owner of the stream only
- */
-struct bgdma_stream_stats {
-	u64 descriptors;
-	u64 packets;
-	u64 bytes_copied;
-	u64 errors;
-	u64 blocked;
-};
-
-/**
- * struct bgdma_stream - the descriptors of one FIFO that came from one place
- * @ctx: the context that executes them
- * @kind: BGDMA_KIND_INJ_FIFO or BGDMA_KIND_RGET_QUEUE
- * @id: of the FIFO
- * @flags: BGDMA_STREAM_*
- * @fetch: copy the next descriptor into @x; owner only
- * @who: principal: the context itself, or where the descriptors came from
- * @remote: the descriptors came from another context
- * @head: sequence number of the next descriptor; owner only
- * @x: transfer under way; owner only
- * @peer: target context of the last transfer, a reference; owner only
- * @run_node: in ctx.runnable; rq_lock
- * @park_node: in the list of an object that it waits for; park_lock
- * @timed_node: in engine.timed; park_lock
- * @deadline: in jiffies; park_lock
- * @parked_kind: what it waits for, for people
- * @parked_id: which
- * @stats: what it did
- */
-struct bgdma_stream {
-	struct bgdma_ctx *ctx;
-	u16 kind;
-	u32 id;
-	unsigned long flags;
-	int (*fetch)(struct bgdma_stream *s);
-	struct bgdma_principal who;
-	bool remote;
-	u64 head;
-	struct bgdma_xfer x;
-	struct bgdma_ctx *peer;
-	struct list_head run_node;
-	struct list_head park_node;
-	struct list_head timed_node;
-	unsigned long deadline;
-	u32 parked_kind;
-	u32 parked_id;
-	struct bgdma_stream_stats stats;
-};
-
-/**
- * struct bgdma_inj_fifo - an injection FIFO: a ring that user space fills
- * @s: its one stream
- * @shm: the ring
- * @user: line with the tail, user's page: never trusted
- * @kern: line with head, done and state
- * @rec: error record
- * @mask: entries - 1
- * @rcu: looked up by the engine's poller under RCU
- */
-struct bgdma_inj_fifo {
-	struct bgdma_stream s;
-	struct bgdma_shm shm;
-	struct bgdma_inj_user *user;
-	struct bgdma_inj_kern *kern;
-	struct bgdma_record *rec;
-	u32 mask;
-	struct rcu_head rcu;
-};
-
-int bgdma_inj_create(struct bgdma_ctx *ctx, struct bgdma_inj_create *arg,
-		     struct bgdma_inj_fifo **out);
-void bgdma_inj_free(struct bgdma_inj_fifo *fifo);
-bool bgdma_inj_pending(struct bgdma_inj_fifo *fifo);
-void bgdma_inj_publish(struct bgdma_inj_fifo *fifo, u64 done);
-void bgdma_inj_fail(struct bgdma_inj_fifo *fifo);
-int bgdma_inj_clear(struct bgdma_inj_fifo *fifo, bool flush);
-int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo, struct bgdma_cancel *arg);
-
-/**
- * struct bgdma_rec_fifo - a reception FIFO: a ring that the engine fills
- * @lock: leaf; held for one packet
- * @ctx: owner
- * @shm: the ring, mapped twice in a row
- * @user: line with the head, user's page: never trusted
- * @kern: line with the tail
- * @rec: error record
- * @grants: who may send to it
- * @eventfd: where arrivals go that it is armed for
- * @waiters: streams that found it full; park_lock
- * @tail: bytes written; @lock
- * @packets: packets written; @lock
- * @marked: marked packets; @lock
- * @size: bytes of the ring
- * @id: in its context
- * @dead: being destroyed; @lock
- * @rcu: looked up under RCU
- */
-struct bgdma_rec_fifo {
-	spinlock_t lock;
-	struct bgdma_ctx *ctx;
-	struct bgdma_shm shm;
-	struct bgdma_rec_user *user;
-	struct bgdma_rec_kern *kern;
-	struct bgdma_record *rec;
-	struct bgdma_grants __rcu *grants;
-	struct bgdma_eventfd __rcu *eventfd;
-	struct list_head waiters;
-	u64 tail;
-	u64 packets;
-	u64 marked;
-	u32 size;
-	u32 id;
-	bool dead;
-	struct rcu_head rcu;
-};
-
-int bgdma_rec_create(struct bgdma_ctx *ctx, struct bgdma_rec_create *arg,
-		     struct bgdma_rec_fifo **out);
-void bgdma_rec_free(struct bgdma_rec_fifo *fifo);
-int bgdma_rec_deliver(struct bgdma_rec_fifo *fifo,
-		      const struct bgdma_packet *header,
-		      const struct bgdma_payload *payload);
-bool bgdma_rec_room(struct bgdma_rec_fifo *fifo, u32 bytes);
-u64 bgdma_rec_used(struct bgdma_rec_fifo *fifo);
-bool bgdma_rec_armed(struct bgdma_rec_fifo *fifo);
-void bgdma_rec_clear(struct bgdma_rec_fifo *fifo, bool flush);
-
-/**
- * struct bgdma_rget_sub - what one sender has waiting in a remote-get queue
- * @s: the stream that executes it
- * @queue: it belongs to
- * @slots: quota descriptors
- * @head: taken; queue.lock
- * @tail: put in; queue.lock
- * @bound: @s.who is valid; queue.lock
- * @waiters: streams that found it full; park_lock
- */
-struct bgdma_rget_sub {
-	struct bgdma_stream s;
-	struct bgdma_rget_queue *queue;
-	struct bgdma_desc *slots;
-	u32 head;
-	u32 tail;
-	bool bound;
-};
-
-/**
- * struct bgdma_rget_queue - a remote-get queue: filled by engines only
- * @lock: leaf; held for one remote get
- * @ctx: owner, which executes what arrives
- * @grants: who may inject
- * @rec: last descriptor that was refused
- * @waiters: streams that found no room; park_lock
- * @refused: descriptors refused; owner of a stream
- * @quota: slots of a sub-queue, a power of two
- * @nsubs: sub-queues
- * @timeout: how long a remote get waits for room, in jiffies
- * @id: in its context
- * @dead: being destroyed; @lock
- * @rcu: looked up under RCU
- * @subs: the sub-queues
- */
-struct bgdma_rget_queue {
-	spinlock_t lock;
-	struct bgdma_ctx *ctx;
-	struct bgdma_grants __rcu *grants;
-	struct bgdma_record *rec;
-	struct list_head waiters;
-	atomic64_t refused;
-	u32 quota;
-	u32 nsubs;
-	unsigned long timeout;
-	u32 id;
-	bool dead;
-	struct rcu_head rcu;
-	struct bgdma_rget_sub subs[];
-};
-
-int bgdma_rgq_create(struct bgdma_ctx *ctx, struct bgdma_rgq_create *arg,
-		     struct bgdma_rget_queue **out);
-void bgdma_rgq_free(struct bgdma_rget_queue *queue);
-int bgdma_rgq_deliver(struct bgdma_rget_queue *queue,
-		      const struct bgdma_principal *who,
-		      const struct bgdma_payload *descs, u32 n);
-bool bgdma_rgq_room(struct bgdma_rget_queue *queue,
-		    const struct bgdma_principal *who, u32 n);
-void bgdma_rgq_refuse(struct bgdma_stream *s);
-void bgdma_rgq_clear(struct bgdma_rget_queue *queue, bool flush);
+#include "engine/fifo.h"
 
 /* --------------------------------------------------------------------- */
 /* Contexts: engine/context.c                                             */
@@ -515,19 +290,28 @@ void bgdma_rgq_clear(struct bgdma_rget_queue *queue, bool flush);
  * @files: of that process, to see it exit
  * @partition: reference
  * @user: scheduling and limits of its owner
- * @cred: of the process that attached
  * @rank: node
  * @id: number among the contexts of the node
  * @who: itself as a principal
  * @attached: published; partition.lock
  * @dead: the partition, or the process, is gone
  * @released: freed what it held; @lock
- * @n_inj: room in @inj, and so on
+ * @n_inj: room in @inj
+ * @n_rec: room in @rec
+ * @n_rgq: room in @rgq
+ * @n_ctr: room in @counters by kind
  * @area: the shared pages, by enum bgdma_area_id
  * @uctl: head of USER_CTL
  * @kctl: head of KERN_CTL
+ * @inj_user: lines with tails
+ * @rec_user: lines with heads
+ * @inj_kern: lines with heads
+ * @rec_kern: lines with tails
  * @cells: counter cells by kind
  * @counter_rec: their error records
+ * @inj_rec: error records of the injection FIFOs
+ * @rec_rec: of the reception FIFOs
+ * @rgq_rec: of the remote-get queues
  * @counters: kernel side of the counters by kind
  * @inj: injection FIFOs; pointers change under @lock, read under RCU
  * @rec: reception FIFOs; likewise

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What differs between the kernels that we build on: 6.1 and 6.12. The only
- * place that looks at the kernel's version, and only where no macro or header
- * tells the difference.
+ * place that looks at the kernel's version. (sparse has no __has_include.)
  */
 #ifndef _BGDMA_COMPAT_H
 #define _BGDMA_COMPAT_H
@@ -12,7 +11,7 @@
 #include <linux/mm.h>
 #include <linux/version.h>
 
-#if __has_include(<linux/io_uring/cmd.h>)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
 #include <linux/io_uring/cmd.h>
 #define BGDMA_URING_CAN_CANCEL 1
 #else

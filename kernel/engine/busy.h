@@ -38,22 +38,26 @@ static inline void bgdma_busy_wait(struct bgdma_busy *busy)
 }
 
 #ifdef CONFIG_PREEMPT_RT
-static inline void bgdma_slice_begin(void) __acquires(RCU)
+static inline void bgdma_slice_begin(void)
+	__acquires(RCU)
 {
 	rcu_read_lock();
 }
 
-static inline void bgdma_slice_end(void) __releases(RCU)
+static inline void bgdma_slice_end(void)
+	__releases(RCU)
 {
 	rcu_read_unlock();
 }
 #else
-static inline void bgdma_slice_begin(void) __acquires(RCU_SCHED)
+static inline void bgdma_slice_begin(void)
+	__acquires(RCU_SCHED)
 {
 	rcu_read_lock_sched();
 }
 
-static inline void bgdma_slice_end(void) __releases(RCU_SCHED)
+static inline void bgdma_slice_end(void)
+	__releases(RCU_SCHED)
 {
 	rcu_read_unlock_sched();
 }

@@ -131,8 +131,8 @@ int bgdma_counter_find(struct bgdma_ctx *ctx, unsigned int kind, u32 handle,
 {
 	u32 slot = BGDMA_HANDLE_SLOT(handle);
 	const struct bgdma_counter_cell *cell;
+	u32 gen, peer;
 	u64 bound;
-	u32 peer;
 
 	if (slot >= ctx->n_ctr[kind])
 		return -BGDMA_E_COUNTER;
@@ -140,8 +140,8 @@ int bgdma_counter_find(struct bgdma_ctx *ctx, unsigned int kind, u32 handle,
 	if (!READ_ONCE(ctx->counters[kind][slot].used))
 		return -BGDMA_E_COUNTER;
 	cell = &ctx->cells[kind][slot];
-	if (!BGDMA_HANDLE_GEN(handle) ||
-	    smp_load_acquire(&cell->lease_gen) != BGDMA_HANDLE_GEN(handle))
+	gen = smp_load_acquire(&cell->lease_gen); /* before the lease */
+	if (!gen || gen != BGDMA_HANDLE_GEN(handle))
 		return -BGDMA_E_STALE;
 	if (!who)
 		return slot;
@@ -169,9 +169,8 @@ static void bgdma_counter_wake(struct bgdma_ctx *ctx, unsigned int kind,
 
 	if (enabled)
 		bgdma_eventfd_signal(&ctx->counters[kind][slot].eventfd);
-	if ((enabled || atomic_read(&ctx->waiting)) &&
-	    waitqueue_active(&ctx->wq))
-		wake_up_poll(&ctx->wq, EPOLLIN | EPOLLRDNORM);
+	if (enabled || atomic_read(&ctx->waiting))
+		bgdma_ring_wake(&ctx->wq, EPOLLIN | EPOLLRDNORM);
 }
 
 static void bgdma_counter_error(struct bgdma_ctx *ctx, unsigned int kind,

@@ -7,14 +7,14 @@
 #include "../bgdma.h"
 
 /* What a descriptor of an operation may hold; the rest is 0 or BGDMA_NONE. */
-#define USES_TARGET	(1U << 0)	/* dst_rank, dst_ctx */
-#define USES_FIFO	(1U << 1)	/* dst_fifo */
-#define USES_DISPATCH	(1U << 2)
-#define USES_SRC	(1U << 3)	/* src_region, src_off, length, inj_ctr */
-#define USES_DST	(1U << 4)	/* dst_region, dst_off */
-#define USES_COOKIE	(1U << 5)
-#define USES_ROUTE	(1U << 6)
-#define USES_REC_CTR	(1U << 7)
+#define USES_TARGET	BIT(0)	/* dst_rank, dst_ctx */
+#define USES_FIFO	BIT(1)	/* dst_fifo */
+#define USES_DISPATCH	BIT(2)
+#define USES_SRC	BIT(3)	/* src_region, src_off, length, inj_ctr */
+#define USES_DST	BIT(4)	/* dst_region, dst_off */
+#define USES_COOKIE	BIT(5)
+#define USES_ROUTE	BIT(6)
+#define USES_REC_CTR	BIT(7)
 
 struct bgdma_op_rule {
 	u8 uses;

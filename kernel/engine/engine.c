@@ -85,8 +85,8 @@ void bgdma_stream_wake(struct bgdma_stream *s)
 	/* Against the poller that is about to sleep: see bgdma_thread_idle(). */
 	if (queued) {
 		bgdma_ring_barrier();
-		if (!test_bit(0, &e->poller) && waitqueue_active(&e->wq))
-			wake_up(&e->wq);
+		if (!test_bit(0, &e->poller))
+			bgdma_ring_wake(&e->wq, 0);
 	}
 }
 
@@ -210,12 +210,12 @@ static int bgdma_stream_run(struct bgdma_stream *s, struct bgdma_budget *budget)
 		if (!ret)
 			return BGDMA_STEP_DONE;
 		budget->descs--;
-		if (ret == 1)
+		if (s->x.active)
 			ret = bgdma_op_run(s, budget);
-		if (ret > 0)
-			bgdma_op_fail(s);
-		else if (ret)
+		if (ret < 0)
 			return ret;
+		if (ret)
+			bgdma_op_fail(s);
 		else
 			bgdma_stream_done(s);
 	}
@@ -448,8 +448,8 @@ static int bgdma_thread(void *data)
 			bgdma_thread_idle(e);
 			continue;
 		}
-		if (more && waitqueue_active(&e->wq))
-			wake_up(&e->wq);
+		if (more)
+			bgdma_ring_wake(&e->wq, 0);
 		bgdma_thread_turn(e, s);
 		bgdma_poll_pass(e, ktime_get_ns());
 		cond_resched();

@@ -44,6 +44,7 @@ bool bgdma_record_set(struct bgdma_ctx *ctx, struct bgdma_record *rec,
 		rec->transfer_id = why->transfer_id;
 		rec->offset = why->offset;
 		rec->bound = why->bound;
+		/* Whoever sees the code sees the rest. */
 		smp_store_release(&rec->code, why->code);
 		bgdma_ring_set_bit(words, bit);
 	} else {
@@ -102,12 +103,14 @@ void bgdma_event_post(struct bgdma_ctx *ctx, const struct bgdma_event *event)
 	BUILD_BUG_ON(sizeof(struct bgdma_event) != 64);
 
 	spin_lock(&ctx->event_lock);
+	/* Pairs with the release of the head in the library. */
 	head = smp_load_acquire(&ctx->uctl->events_head);
 	if (ctx->events_tail - head > ctx->events_mask) {
 		WRITE_ONCE(ctx->kctl->events_lost, ctx->kctl->events_lost + 1);
 	} else {
 		ctx->events[ctx->events_tail & ctx->events_mask] = *event;
 		ctx->events_tail++;
+		/* Publishes the event. */
 		smp_store_release(&ctx->kctl->events_tail, ctx->events_tail);
 	}
 	spin_unlock(&ctx->event_lock);
@@ -116,8 +119,7 @@ void bgdma_event_post(struct bgdma_ctx *ctx, const struct bgdma_event *event)
 	rcu_read_lock();
 	bgdma_eventfd_signal(&ctx->event_fd);
 	rcu_read_unlock();
-	if (waitqueue_active(&ctx->wq))
-		wake_up_poll(&ctx->wq, EPOLLIN | EPOLLPRI);
+	bgdma_ring_wake(&ctx->wq, EPOLLIN | EPOLLPRI);
 }
 
 static void bgdma_eventfd_free(struct rcu_head *rcu)

@@ -120,8 +120,8 @@ void bgdma_inj_publish(struct bgdma_inj_fifo *fifo, u64 done)
 
 	bgdma_ring_set_done(fifo->kern, done);
 	bgdma_ring_barrier();
-	if (unlikely(atomic_read(&ctx->waiting)) && waitqueue_active(&ctx->wq))
-		wake_up_poll(&ctx->wq, EPOLLIN | EPOLLRDNORM);
+	if (unlikely(atomic_read(&ctx->waiting)))
+		bgdma_ring_wake(&ctx->wq, EPOLLIN | EPOLLRDNORM);
 }
 
 /**

@@ -138,8 +138,7 @@ static void bgdma_rec_arrived(struct bgdma_rec_fifo *fifo)
 		bgdma_eventfd_signal(&fifo->eventfd);
 	else if (!waiting)
 		return;
-	if (waitqueue_active(&ctx->wq))
-		wake_up_poll(&ctx->wq, EPOLLIN | EPOLLRDNORM);
+	bgdma_ring_wake(&ctx->wq, EPOLLIN | EPOLLRDNORM);
 }
 
 /* The reader claims to have read what was never written. */

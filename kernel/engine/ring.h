@@ -26,37 +26,39 @@
 #ifndef _BGDMA_RING_H
 #define _BGDMA_RING_H
 
+#include <linux/poll.h>
+
 #include "../bgdma.h"
 
 /* Pairs with the release of the tail in the library's inject. */
 static inline u64 bgdma_ring_tail(const struct bgdma_inj_user *user)
 {
-	return smp_load_acquire(&user->tail);
+	return smp_load_acquire(&user->tail); /* the descriptors before it */
 }
 
 /* Slots before @head were copied out and may be written again. */
 static inline void bgdma_ring_set_head(struct bgdma_inj_kern *kern, u64 head)
 {
-	smp_store_release(&kern->head, head);
+	smp_store_release(&kern->head, head); /* after the copies */
 }
 
 /* What the descriptors before @done moved is visible to whoever sees this. */
 static inline void bgdma_ring_set_done(struct bgdma_inj_kern *kern, u64 done)
 {
-	smp_store_release(&kern->done, done);
+	smp_store_release(&kern->done, done); /* after the payloads */
 }
 
 /* Pairs with the release of the head in the library's packet release. */
 static inline u64 bgdma_ring_rec_head(const struct bgdma_rec_user *user)
 {
-	return smp_load_acquire(&user->head);
+	return smp_load_acquire(&user->head); /* before new packets */
 }
 
 /* Publishes the packets before @tail. */
 static inline void bgdma_ring_set_rec_tail(struct bgdma_rec_kern *kern,
 					   u64 tail)
 {
-	smp_store_release(&kern->tail, tail);
+	smp_store_release(&kern->tail, tail); /* after the packets */
 }
 
 /* Copy a descriptor out of a ring, each word once. */
@@ -75,7 +77,14 @@ static inline void bgdma_ring_fetch(struct bgdma_desc *to,
 /* Between making work and looking whether somebody sleeps, or the reverse. */
 static inline void bgdma_ring_barrier(void)
 {
-	smp_mb();
+	smp_mb(); /* the table above */
+}
+
+/* Wake sleepers; the caller's full barrier stands before the look for them. */
+static inline void bgdma_ring_wake(struct wait_queue_head *wq, __poll_t mask)
+{
+	if (waitqueue_active(wq)) /* after bgdma_ring_barrier() or an atomic */
+		wake_up_poll(wq, mask);
 }
 
 /* Take the bits of a doorbell word; 0 without a write when there are none. */

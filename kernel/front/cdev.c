@@ -83,6 +83,7 @@ static __poll_t bgdma_poll(struct file *file, poll_table *wait)
 	struct bgdma_ctx *ctx = file->private_data;
 	__poll_t mask = 0;
 
+	/* Pairs with bgdma_partition_attach(). */
 	if (!smp_load_acquire(&ctx->attached))
 		return EPOLLERR;
 	poll_wait(file, &ctx->wq, wait);

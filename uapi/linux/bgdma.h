@@ -13,13 +13,15 @@
  * Errors of the calls, in the order in which they are looked for:
  *
  *  ENOTTY      no such ioctl
- *  EPERM       the caller is not the process that attached this file
- *  EINVAL      @size is too small, an unknown flag or a reserved field is set,
- *              or a value is out of its documented range
- *  E2BIG       @size is larger than this kernel knows and the rest is not zero
- *  EFAULT      the structure, or memory that it points to, is not accessible
  *  ENOTCONN    the file is not attached to a node yet
+ *  EPERM       the caller is not the process that attached this file
  *  ENODEV      the partition of this file was deleted
+ *  EFAULT      the structure, or memory that it points to, is not accessible
+ *  EINVAL      @size is too small
+ *  E2BIG       @size is larger than this kernel knows and the rest is not zero,
+ *              or larger than a page
+ *  EINVAL      an unknown flag or a reserved field is set, or a value is out of
+ *              its documented range
  *  EOPNOTSUPP  the call or flag is defined, but this kernel does not do it yet
  *
  * and then those that each call documents.
@@ -160,12 +162,14 @@ enum bgdma_op {
  * @dispatch: operation identifier of a memory FIFO message; of an atomic or
  *	tree operation: operation in the high byte, type in the low one
  * @resv: 0
- * @src_region: where the payload is, in the context that executes; BGDMA_NONE
- *	in a remote get marks it unfilled (SP-2)
- * @dst_region: where the payload goes; BGDMA_NONE for FIFO operations
- * @src_off: byte offset in @src_region
- * @dst_off: byte offset in @dst_region; 0 for FIFO operations
- * @inline_data: payload with BGDMA_DESC_INLINE, in place of the four fields
+ * @u: where the payload is and goes, or the payload itself
+ * @u.at: without BGDMA_DESC_INLINE
+ * @u.at.src_region: where the payload is, in the context that executes;
+ *	BGDMA_NONE in a remote get marks it unfilled (SP-2)
+ * @u.at.dst_region: where the payload goes; BGDMA_NONE for FIFO operations
+ * @u.at.src_off: byte offset in the source region
+ * @u.at.dst_off: byte offset in the target region; 0 for FIFO operations
+ * @u.inline_data: payload with BGDMA_DESC_INLINE
  * @cookie: travels with every packet of the message; operand of an atomic
  *
  * Fields that an operation does not use hold 0, or BGDMA_NONE where they are
@@ -269,8 +273,8 @@ enum bgdma_code {
 	BGDMA_E_UNDERFLOW	= 18,	/* counter went below zero */
 	BGDMA_E_CANCELLED	= 19,	/* by BGDMA_IOC_CANCEL or by closing its FIFO */
 	BGDMA_E_ABORTED		= 20,	/* other side of the transfer failed; see bound */
-	BGDMA_E_ALIGN		= 21,	/* operand or descriptor not naturally aligned */
 	/* with later operations */
+	BGDMA_E_ALIGN		= 21,	/* operand not naturally aligned */
 	BGDMA_E_EPOCH_HELD	= 32,	/* region is held by another epoch */
 	BGDMA_E_EPOCH_CLOSED	= 33,	/* epoch is in its closing stage, or over */
 	BGDMA_E_EPOCH_COUNT	= 34,	/* more puts arrived than were sent */
@@ -589,10 +593,10 @@ struct bgdma_query {
  * @areas: out: what to map, by enum bgdma_area_id
  *
  * EISCONN attached already; ENOENT no such partition in this network
- * namespace, or no such rank; EACCES the partition's mode, or the node belongs
- * to another user; EADDRINUSE that context number is taken; EMFILE the user
- * has as many contexts as the partition allows; ENOSPC the node is full;
- * ENOMEM.
+ * namespace, or no such rank; EACCES the partition's mode (which CAP_NET_ADMIN
+ * in its user namespace passes), or the node belongs to another user;
+ * EADDRINUSE that context number is taken; EMFILE the user has as many contexts
+ * as the partition allows; ENOSPC the node is full; ENOMEM.
  */
 struct bgdma_attach {
 	__u32	size;
@@ -671,7 +675,7 @@ struct bgdma_rec_create {
  *	BGDMA_RGET_DESC_MAX to 4096
  * @senders: senders that can have descriptors waiting at once, 1 to 1024
  * @timeout_ms: how long a remote get waits for room before it fails at its
- *	origin with BGDMA_E_RGET_FULL; 0: 2000
+ *	origin with BGDMA_E_RGET_FULL; 0: 2000; at most 3,600,000
  *
  * Nobody may inject into it until BGDMA_IOC_GRANT gives BGDMA_RIGHT_INJECT.
  * Errors as for BGDMA_IOC_INJ_CREATE.
@@ -914,7 +918,8 @@ struct bgdma_event_bind {
  * @object: FIFO id, or slot of the counter
  *
  * An injection FIFO goes on after the descriptor that failed; after
- * BGDMA_E_INDEX, or with BGDMA_CLEAR_FLUSH, at its tail. ENOENT.
+ * BGDMA_E_INDEX, or with BGDMA_CLEAR_FLUSH, at its tail. Counters have nothing
+ * to flush. ENOENT.
  */
 struct bgdma_clear_error {
 	__u32	size;
