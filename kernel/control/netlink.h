@@ -47,6 +47,7 @@ int bgdma_partition_get_dumpit(struct sk_buff *skb,
 /**
  * struct bgdma_dump - how far a dump has come, by keys that outlive objects
  * @name: partition that it is at, or has finished
+ * @begun: the request's filter is in here
  * @inside: it is at @name, not past it
  * @one: only this partition
  * @all: contexts of everybody, else of @uid
@@ -58,6 +59,7 @@ int bgdma_partition_get_dumpit(struct sk_buff *skb,
  */
 struct bgdma_dump {
 	char name[BGDMA_NAME_MAX];
+	bool begun;
 	bool inside;
 	bool one;
 	bool all;

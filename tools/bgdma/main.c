@@ -36,7 +36,8 @@ static const char usage[] =
 	"  -p, --pretty   JSON output for people to read\n"
 	"  -h, --help     this text\n"
 	"\n"
-	"AXES: letters out of xyz, or none. See bgdma(8).\n";
+	"AXES: letters out of xyz, or none. uid and gid are owner and group by\n"
+	"number. See bgdma(8).\n";
 
 static int cmd_help(int argc, char **argv)
 {

@@ -104,6 +104,9 @@ static void print_policy(struct nlattr *policy)
 				tb[NL_POLICY_TYPE_ATTR_MIN_VALUE_U]),
 			(unsigned long long)nla_get_u64(
 				tb[NL_POLICY_TYPE_ATTR_MAX_VALUE_U]));
+	if (tb[NL_POLICY_TYPE_ATTR_MAX_LENGTH])
+		fprintf(stderr, ", has at most %u characters",
+			nla_get_u32(tb[NL_POLICY_TYPE_ATTR_MAX_LENGTH]));
 }
 
 /* Attribute of our request at an offset that the kernel points to. */
@@ -120,19 +123,14 @@ static const char *attr_at(struct nl_msg *msg, uint32_t offset)
 	return partition_attr_name(attr.nla_type & NLA_TYPE_MASK);
 }
 
-static void explain(const struct call *call, const struct nlmsgerr *e)
+/* Print an error that a message explains behind @skip bytes of its payload. */
+static void explain(const struct call *call, struct nlmsghdr *nlh, size_t skip)
 {
-	const struct nlmsghdr *nlh =
-		(const void *)((const char *)e - NLMSG_HDRLEN);
 	struct nlattr *tb[NLMSGERR_ATTR_POLICY + 1] = { 0 };
 	const char *attr = NULL;
-	size_t skip = sizeof(*e);
 
-	if (!(nlh->nlmsg_flags & NLM_F_CAPPED))
-		skip += e->msg.nlmsg_len - sizeof(e->msg);
 	if (nlh->nlmsg_flags & NLM_F_ACK_TLVS)
-		nlmsg_parse((struct nlmsghdr *)nlh, (int)skip, tb,
-			    NLMSGERR_ATTR_POLICY, NULL);
+		nlmsg_parse(nlh, (int)skip, tb, NLMSGERR_ATTR_POLICY, NULL);
 
 	if (tb[NLMSGERR_ATTR_OFFS])
 		attr = attr_at(call->msg, nla_get_u32(tb[NLMSGERR_ATTR_OFFS]));
@@ -140,7 +138,7 @@ static void explain(const struct call *call, const struct nlmsgerr *e)
 		fprintf(stderr, "Error: %s",
 			nla_get_string(tb[NLMSGERR_ATTR_MSG]));
 	else
-		fprintf(stderr, "Error: %s", strerror(-e->error));
+		fprintf(stderr, "Error: %s", strerror(-call->err));
 	if (attr && tb[NLMSGERR_ATTR_POLICY])
 		fprintf(stderr, ": %s", attr);
 	if (tb[NLMSGERR_ATTR_POLICY])
@@ -150,21 +148,40 @@ static void explain(const struct call *call, const struct nlmsgerr *e)
 
 static int on_error(struct sockaddr_nl *who, struct nlmsgerr *e, void *arg)
 {
+	struct nlmsghdr *nlh = (void *)((char *)e - NLMSG_HDRLEN);
 	struct call *call = arg;
+	size_t skip = sizeof(*e);
 
 	(void)who;
+	if (!(nlh->nlmsg_flags & NLM_F_CAPPED))
+		skip += e->msg.nlmsg_len - sizeof(e->msg);
 	call->done = true;
 	call->err = e->error;
-	explain(call, e);
+	explain(call, nlh, skip);
 	return NL_STOP;
 }
 
-static int on_end(struct nl_msg *msg, void *arg)
+static int on_ack(struct nl_msg *msg, void *arg)
 {
 	struct call *call = arg;
 
 	(void)msg;
 	call->done = true;
+	return NL_STOP;
+}
+
+/* The end of a dump carries its result. */
+static int on_end(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *nlh = nlmsg_hdr(msg);
+	struct call *call = arg;
+
+	call->done = true;
+	if (nlmsg_datalen(nlh) < (int)sizeof(call->err))
+		return NL_STOP;
+	memcpy(&call->err, nlmsg_data(nlh), sizeof(call->err));
+	if (call->err)
+		explain(call, nlh, sizeof(call->err));
 	return NL_STOP;
 }
 
@@ -193,7 +210,7 @@ int tool_call(struct nl_msg *msg, message_fn fn, void *arg)
 		goto out;
 	nl_cb_err(cb, NL_CB_CUSTOM, on_error, &call);
 	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_end, &call);
-	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_end, &call);
+	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_ack, &call);
 	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_message, &call);
 	err = nl_send_auto(sock, msg);
 	while (err >= 0 && !call.done)

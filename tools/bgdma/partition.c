@@ -17,9 +17,9 @@
 
 static const char *const attr_names[BGDMA_A_PARTITION_MAX + 1] = {
 	[BGDMA_A_PARTITION_NAME] = "name",
-	[BGDMA_A_PARTITION_DIM_X] = "dims, X",
-	[BGDMA_A_PARTITION_DIM_Y] = "dims, Y",
-	[BGDMA_A_PARTITION_DIM_Z] = "dims, Z",
+	[BGDMA_A_PARTITION_DIM_X] = "dimension X",
+	[BGDMA_A_PARTITION_DIM_Y] = "dimension Y",
+	[BGDMA_A_PARTITION_DIM_Z] = "dimension Z",
 	[BGDMA_A_PARTITION_TORUS] = "torus",
 	[BGDMA_A_PARTITION_UID] = "owner",
 	[BGDMA_A_PARTITION_GID] = "group",
@@ -80,6 +80,8 @@ static int put_user(struct nl_msg *msg, int attr, const char *text, int base)
 {
 	const struct passwd *pw = getpwnam(text);
 
+	if (!pw && (*text < '0' || *text > '9'))
+		return usage_error("there is no user \"%s\"", text);
 	if (!pw)
 		return put_u32(msg, attr, text, base);
 	nla_put_u32(msg, attr, pw->pw_uid);
@@ -90,6 +92,8 @@ static int put_group(struct nl_msg *msg, int attr, const char *text, int base)
 {
 	const struct group *gr = getgrnam(text);
 
+	if (!gr && (*text < '0' || *text > '9'))
+		return usage_error("there is no group \"%s\"", text);
 	if (!gr)
 		return put_u32(msg, attr, text, base);
 	nla_put_u32(msg, attr, gr->gr_gid);
@@ -165,6 +169,8 @@ static const struct parameter parameters[] = {
 	{ "mesh", BGDMA_A_PARTITION_TORUS, 10, put_mesh },
 	{ "owner", BGDMA_A_PARTITION_UID, 10, put_user },
 	{ "group", BGDMA_A_PARTITION_GID, 10, put_group },
+	{ "uid", BGDMA_A_PARTITION_UID, 10, put_u32 },
+	{ "gid", BGDMA_A_PARTITION_GID, 10, put_u32 },
 	{ "mode", BGDMA_A_PARTITION_MODE, 8, put_u32 },
 	{ "poll-ns", BGDMA_A_PARTITION_POLL_NS, 10, put_u64 },
 	{ "quantum", BGDMA_A_PARTITION_QUANTUM, 10, put_u32 },
