@@ -6,8 +6,11 @@
  * Proves the library's share of DMA-2, DMA-3, DMA-4, DMA-6 and DMA-9.
  */
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/time.h>
 
 #include <bgdma/bgdma.h>
 
@@ -640,6 +643,40 @@ TEST_F(lib, wait_for_fifos)
 	fake_record(FAKE_RECORD_INJ + bgdma_inj_id(inj))->code = 0;
 	EXPECT_EQ(-ENODEV, bgdma_inj_wait(inj, 9, BGDMA_SPIN, -1));
 	EXPECT_EQ(-ENODEV, bgdma_ctx_wait(self->ctx, -1));
+}
+
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+/* The whole context, by io_uring or poll: the file is an eventfd here. */
+TEST_F(lib, wait_for_context)
+{
+	const struct itimerval soon = { .it_value.tv_usec = 20000 };
+	struct sigaction action = { .sa_handler = on_alarm };
+	uint64_t one = 1;
+	int event, i;
+
+	event = eventfd(0, EFD_NONBLOCK);
+	ASSERT_EQ(self->fd, dup2(event, self->fd));
+	sigaction(SIGALRM, &action, NULL);
+	for (i = 0; i < 50; i++) {
+		EXPECT_EQ(-ETIMEDOUT, bgdma_ctx_wait(self->ctx, 0));
+		EXPECT_EQ(-ETIMEDOUT, bgdma_ctx_wait(self->ctx, 1000000));
+		ASSERT_EQ(sizeof(one), write(event, &one, sizeof(one)));
+		EXPECT_EQ(0, bgdma_ctx_wait(self->ctx, 0));
+		EXPECT_EQ(0, bgdma_ctx_wait(self->ctx, -1));
+		EXPECT_EQ(0, bgdma_ctx_wait(self->ctx, 1000000000));
+		ASSERT_EQ(sizeof(one), read(event, &one, sizeof(one)));
+		if (i % 10)
+			continue;
+		setitimer(ITIMER_REAL, &soon, NULL);
+		EXPECT_EQ(-EINTR, bgdma_ctx_wait(self->ctx, -1));
+		setitimer(ITIMER_REAL, &soon, NULL);
+		EXPECT_EQ(-EINTR, bgdma_ctx_wait(self->ctx, 20000000000));
+	}
+	close(event);
 }
 
 TEST_HARNESS_MAIN
