@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the subjects of the measuring program share.
+ */
+#ifndef BGDMA_PERF_H
+#define BGDMA_PERF_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include <bgdma/bgdma.h>
+
+#define PARTITION	"bars"
+#define BATCH		32
+#define PAIRS		15
+
+/* Both ends of a transfer, in one process: node 0 sends to node 1. */
+struct ends {
+	struct bgdma_ctx *from, *to;
+	struct bgdma_inj_fifo *inj;
+	struct bgdma_rec_fifo *rec;
+	struct bgdma_region *source, *target;
+	struct bgdma_counter *sent, *arrived;
+};
+
+/* End the program with what went wrong; err is a negative errno. */
+void die(const char *what, int err) __attribute__((noreturn));
+
+/* expr gives 0 or a negative errno */
+#define must(expr)							\
+do {									\
+	int must_ = (expr);						\
+									\
+	if (must_ < 0)							\
+		die(#expr, must_);					\
+} while (0)
+
+/* A context of a node; ctx: its number, or -1 for any. */
+struct bgdma_ctx *attach(uint32_t rank, int ctx);
+
+/* FIFOs and counters of both ends, granted to each other. */
+void ends_open(struct ends *ends);
+
+/* And memory: size bytes at each end. */
+void ends_memory(struct ends *ends, void *source, void *target, size_t size);
+void ends_close(struct ends *ends);
+
+/* Memory in small pages, in place, that begins at an odd page. */
+void *small_pages(size_t size);
+void pin_to(int cpu);
+uint64_t now_ns(void);
+
+/* One line of JSON for the host; the plugin's numbers come apart. */
+void report_region(const char *name, unsigned int ops);
+void report_ns(const char *name, unsigned int pair, uint64_t ns,
+	       uint64_t ops);
+
+/*
+ * Count fn(n), n operations, some times over. It is warmed up first. A macro,
+ * so that fn is inlined between the markers.
+ */
+#define REGIONS		5
+#define count(name, n, fn)						\
+do {									\
+	unsigned int count_i;						\
+									\
+	fn(n);								\
+	for (count_i = 0; count_i < REGIONS; count_i++) {		\
+		MARK(MARK_BEGIN);					\
+		fn(n);							\
+		MARK(MARK_END);						\
+		report_region(name, n);					\
+	}								\
+} while (0)
+
+/* The subjects. */
+void count_peers(void);
+void count_messages(void);
+void count_puts(void);
+void ping_pong(void);
+void bandwidth(void);
+void idle(void);
+
+#endif /* BGDMA_PERF_H */
