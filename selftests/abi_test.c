@@ -404,6 +404,7 @@ TEST_F(abi, values_out_of_range)
 	EXPECT_BAD(RGQ_CREATE, rgq, quota, 8192);
 	EXPECT_BAD(RGQ_CREATE, rgq, senders, 0);
 	EXPECT_BAD(RGQ_CREATE, rgq, senders, 1025);
+	EXPECT_BAD(RGQ_CREATE, rgq, timeout_ms, 3600001);
 	EXPECT_BAD(FIFO_DESTROY, destroy, kind, BGDMA_KIND_CONTEXT);
 	EXPECT_BAD(FIFO_DESTROY, destroy, kind, INJ);
 	EXPECT_BAD(COUNTER_ALLOC, calloc, kind, BGDMA_KIND_INJ_FIFO);

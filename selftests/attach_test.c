@@ -236,12 +236,19 @@ TEST_F(attach, x2_node_belongs_to_its_first_user)
 
 TEST_F(attach, partition_is_of_its_network_namespace)
 {
+	int ns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+
 	node_new(&self->n, 0);
+	ASSERT_LE(0, ns);
 	ASSERT_EQ(0, unshare(CLONE_NEWNET));
 	EXPECT_EQ(-ENOENT, try_attach(PARTITION, 1, NULL));
 	/* The one that is attached stays where it was. */
 	EXPECT_EQ(0, doorbell(&self->n, 0));
 	EXPECT_EQ(BGDMA_STATE_ATTACHED, load(&self->n.kctl->state));
+	/* Gone with the last that holds the namespace, in use or not. */
+	close(ns);
+	EXPECT_TRUE(until(load(&self->n.kctl->state) == BGDMA_STATE_DEAD));
+	EXPECT_EQ(-ENODEV, doorbell(&self->n, 0));
 	node_close(&self->n);
 }
 

@@ -74,7 +74,9 @@ TEST_F(desc, good_ones)
 {
 	EXPECT_FOR(ALL, BGDMA_OK, d.flags = 0);
 	EXPECT_FOR(ALL, BGDMA_OK, d.flags = BGDMA_DESC_FENCE);
-	EXPECT_FOR(ALL, BGDMA_OK, d.cookie = ~0ULL);
+	EXPECT_FOR(ALL & ~NOP, BGDMA_OK, d.cookie = ~0ULL);
+	EXPECT_FOR(MEMFIFO | PUT | RGET, BGDMA_OK,
+		   d.class_prio = BGDMA_PRIORITY);
 	EXPECT_FOR(MEMFIFO | LOCAL_MEMFIFO, BGDMA_OK,
 		   d.flags = BGDMA_DESC_INTERRUPT);
 	EXPECT_FOR(MEMFIFO | LOCAL_MEMFIFO, BGDMA_OK, d.dispatch = 0xffff);
@@ -135,6 +137,9 @@ TEST_F(desc, fields_that_are_not_used)
 	EXPECT_FOR(ALL, BGDMA_E_FIELD, d.class_prio = 1);
 	EXPECT_FOR(ALL, BGDMA_E_FIELD, d.class_prio = 0x80);
 	EXPECT_FOR(NOP | LOCAL_MEMFIFO | LOCAL_COPY, BGDMA_E_FIELD,
+		   d.class_prio = BGDMA_PRIORITY);
+	EXPECT_FOR(NOP, BGDMA_E_FIELD, d.cookie = 1);
+	EXPECT_FOR(NOP | LOCAL_MEMFIFO | LOCAL_COPY, BGDMA_E_FIELD,
 		   d.route = BGDMA_ROUTE_ADAPTIVE);
 	EXPECT_FOR(NOP | LOCAL_MEMFIFO | LOCAL_COPY, BGDMA_E_FIELD,
 		   d.dst_rank = htole32(1));
@@ -191,7 +196,6 @@ TEST_F(desc, handles_and_ids)
 		   d.u.at.src_off = htole64(~0ULL - 63));
 	EXPECT_FOR(PUT | LOCAL_COPY, BGDMA_E_BOUNDS,
 		   d.u.at.dst_off = htole64(~0ULL));
-	EXPECT_FOR(RGET, BGDMA_E_ALIGN, d.u.at.src_off = htole64(4));
 	EXPECT_FOR(all | RGET, BGDMA_E_COUNTER,
 		   d.inj_ctr = htole32(BGDMA_HANDLE(999, 1)));
 	EXPECT_FOR(all, BGDMA_E_COUNTER,

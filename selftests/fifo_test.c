@@ -117,7 +117,7 @@ TEST_F(fifo, dma2_nop_takes_its_place)
 	struct bgdma_desc d = d_nop();
 	__u32 i;
 
-	d.cookie = htole64(~0ULL);
+	d.flags = BGDMA_DESC_FENCE;
 	for (i = 0; i < 1000; i++)
 		inject(&self->a.inj, &d);
 	EXPECT_EQ(BGDMA_OK, outcome(&self->a.inj, 999));
@@ -260,6 +260,8 @@ TEST_F(fifo, dma8_clear_of_what_has_no_error)
 	EXPECT_EQ(0, clear_error(n, BGDMA_KIND_REC_FIFO, self->a.rec.id, 0));
 	EXPECT_EQ(0, clear_error(n, BGDMA_KIND_RGET_QUEUE, self->a.rgq, 0));
 	EXPECT_EQ(0, clear_error(n, INJ, BGDMA_HANDLE_SLOT(self->a.ic), 0));
+	EXPECT_EQ(-EINVAL, clear_error(n, INJ, BGDMA_HANDLE_SLOT(self->a.ic),
+				       BGDMA_CLEAR_FLUSH));
 	EXPECT_EQ(-ENOENT, clear_error(n, BGDMA_KIND_INJ_FIFO, 9, 0));
 	EXPECT_EQ(-ENOENT, clear_error(n, BGDMA_KIND_REC_FIFO, ~0U, 0));
 	EXPECT_EQ(-ENOENT, clear_error(n, BGDMA_KIND_RGET_QUEUE, 3, 0));

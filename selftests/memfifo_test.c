@@ -383,13 +383,43 @@ TEST_F(memfifo, dma8_clear_with_the_head_still_wrong)
 {
 	struct end *a = &self->a, *b = &self->b;
 	struct bgdma_desc d = d_number(1, &b->rec, 1);
+	struct inj other;
 
 	store(&b->rec.user->head, 4096);
 	inject(&a->inj, &d);
 	ASSERT_TRUE(until(load(&b->rec.rec->code) == BGDMA_E_INDEX));
 	EXPECT_EQ(0, clear_error(&b->n, BGDMA_KIND_REC_FIFO, b->rec.id, 0));
-	EXPECT_TRUE(until(load(&b->rec.rec->code) == BGDMA_E_INDEX));
+	EXPECT_EQ(0, load(&b->rec.rec->code));
+	/* The next packet brings the error again. */
+	inj_new(&other, &a->n);
+	inject(&other, &d);
+	ASSERT_TRUE(until(load(&b->rec.rec->code) == BGDMA_E_INDEX));
 	EXPECT_EQ(0, load(&b->rec.kern->packets));
+	/* With flush the kernel puts the head right. */
+	EXPECT_EQ(0, clear_error(&b->n, BGDMA_KIND_REC_FIFO, b->rec.id,
+				 BGDMA_CLEAR_FLUSH));
+	EXPECT_EQ(BGDMA_OK, outcome(&a->inj, 0));
+	EXPECT_EQ(BGDMA_OK, outcome(&other, 0));
+	EXPECT_EQ(1, number_wait(&b->rec));
+	EXPECT_EQ(1, number_wait(&b->rec));
+}
+
+TEST_F(memfifo, flush_drops_what_is_in_it)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d;
+	__u32 i;
+
+	for (i = 0; i < 5; i++) {
+		d = d_number(1, &b->rec, i);
+		EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	}
+	EXPECT_EQ(0, clear_error(&b->n, BGDMA_KIND_REC_FIFO, b->rec.id,
+				 BGDMA_CLEAR_FLUSH));
+	EXPECT_EQ(load(&b->rec.kern->tail), load(&b->rec.user->head));
+	b->rec.head = load(&b->rec.user->head);
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	EXPECT_EQ(4, number_wait(&b->rec));
 }
 
 /* ---- Interrupts on arrival -------------------------------------------- */

@@ -190,8 +190,15 @@ TEST_F(map, x2_not_inherited_by_fork)
 	EXPECT_EQ(0, look(p));
 	/* Killed by SIGSEGV. */
 	EXPECT_EQ(-EINTR, in_child(look, p));
-	/* Neither can the child be talked into it. */
-	madvise(p, self->area.bytes, MADV_DOFORK);
+	munmap(p, self->area.bytes);
+}
+
+TEST_F(map, x2_not_inherited_by_asking_for_it)
+{
+	void *p;
+
+	ASSERT_EQ(0, bg_mmap(self->n.fd, &self->area, PROT_READ, &p));
+	EXPECT_EQ(-1, madvise(p, self->area.bytes, MADV_DOFORK));
 	EXPECT_EQ(-EINTR, in_child(look, p));
 	munmap(p, self->area.bytes);
 }

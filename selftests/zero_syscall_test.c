@@ -123,9 +123,9 @@ static int silent(void *arg)
 		r = &sink->rec;
 	fill(source->mem.p, BYTES, 1);
 	/* Work for its threads keeps the engine awake for a while. */
-	must(run(&x.a.inj, &nop));
+	put_in(&x.a.inj, &nop);
+	post_silently(&x.a.inj);
 	must(doorbell(&x.a.n, BGDMA_DOORBELL_POOL));
-	must(run(&x.a.inj, &nop));
 	must(until(!load(&x.a.n.kctl->wake)) ? 0 : -ETIME);
 	give_up_system_calls();
 
