@@ -10,7 +10,9 @@ import sys
 import threading
 import time
 
-# Why these: Documentation/testing.rst. With ERMS visible the kernel copies
+import tsc
+
+# With ERMS visible the kernel copies
 # with `rep movsb`, which TCG runs one byte at a time.
 TCG = ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off,erms=off,fsrm=off"]
 KVM = ["-accel", "kvm", "-cpu", "host"]
@@ -69,7 +71,11 @@ class Guest:
     def command(self, monitor_fd):
         """The command line of QEMU."""
         opt = self.options
-        cmdline = f"{CMDLINE} {TCG_CMDLINE if opt.accel == 'tcg' else ''}"
+        cmdline = CMDLINE
+        if opt.accel == "tcg":
+            cmdline += f" {TCG_CMDLINE}"
+            if khz := tsc.khz():
+                cmdline += f" tsc_early_khz={khz}"
         command = ["qemu-system-x86_64", "-M", "q35,hpet=off", "-nodefaults",
                    "-no-user-config", "-display", "none", "-no-reboot",
                    "-smp", str(opt.cpus), "-m", f"{opt.mem}M",
