@@ -461,6 +461,7 @@ void bgdma_stream_park(struct bgdma_stream *s, struct list_head *waiters,
 void bgdma_stream_unpark(struct bgdma_stream *s);
 void bgdma_waiters_wake(struct list_head *waiters);
 void bgdma_rec_kick(struct bgdma_rec_fifo *fifo);
+void bgdma_ctx_poll(struct bgdma_ctx *ctx);
 void bgdma_ctx_unpoll(struct bgdma_ctx *ctx);
 u32 bgdma_engine_threads(void);
 

@@ -56,7 +56,7 @@ int bgdma_counter_alloc(struct bgdma_ctx *ctx, struct bgdma_counter_alloc *arg)
 	lockdep_assert_held(&ctx->lock);
 	if (kind > 1 || (arg->flags & ~BGDMA_COUNTER_NO_UNDERFLOW) || arg->resv)
 		return -EINVAL;
-	if (!arg->count || arg->count > BGDMA_COUNTERS_MAX)
+	if (!arg->count)
 		return -EINVAL;
 
 	for (first = 0; first < ctx->n_ctr[kind]; first++) {
@@ -73,6 +73,13 @@ int bgdma_counter_alloc(struct bgdma_ctx *ctx, struct bgdma_counter_alloc *arg)
 		WRITE_ONCE(ctx->counters[kind][first].used, true);
 	}
 	return 0;
+}
+
+static void bgdma_counter_forget(struct bgdma_ctx *ctx, unsigned int kind,
+				 u32 slot)
+{
+	bgdma_record_clear(ctx, &ctx->counter_rec[kind][slot],
+			   ctx->kctl->counter_error[kind], slot);
 }
 
 /**
@@ -109,7 +116,7 @@ int bgdma_counter_free(struct bgdma_ctx *ctx,
 		bgdma_ring_clear_bit(ctx->uctl->enable[kind], i);
 		bgdma_grants_drop(&c->grants);
 		bgdma_eventfd_drop(&c->eventfd);
-		bgdma_counter_clear(ctx, kind, i);
+		bgdma_counter_forget(ctx, kind, i);
 	}
 	/* Whoever waits for one of them sees that it is gone. */
 	wake_up_poll(&ctx->wq, EPOLLIN | EPOLLRDNORM);
@@ -211,7 +218,7 @@ static void bgdma_counter_underflow(struct bgdma_ctx *ctx, unsigned int kind,
 
 /* The value came to its wake mark, to zero, or below. */
 static void bgdma_counter_low(struct bgdma_ctx *ctx, unsigned int kind,
-			      u32 slot, s64 value, u64 n)
+			      u32 slot, s64 value)
 {
 	struct bgdma_counter_cell *cell = &ctx->cells[kind][slot];
 
@@ -219,7 +226,7 @@ static void bgdma_counter_low(struct bgdma_ctx *ctx, unsigned int kind,
 		atomic64_inc((atomic64_t *)&cell->zero_seq);
 		bgdma_ring_set_bit(ctx->uctl->hit_zero[kind], slot);
 		trace_bgdma_hit_zero(ctx, kind, slot);
-	} else if (value < 0 && value + (s64)n >= 0 &&
+	} else if (value < 0 &&
 		   !(ctx->counters[kind][slot].flags &
 		     BGDMA_COUNTER_NO_UNDERFLOW)) {
 		bgdma_counter_underflow(ctx, kind, slot, value);
@@ -249,7 +256,7 @@ void bgdma_counter_sub(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
 	value = atomic64_sub_return(n, bgdma_cell_value(cell));
 	trace_bgdma_counter(ctx, kind, slot, value, n);
 	if (value <= 0 || value <= READ_ONCE(cell->wake_at))
-		bgdma_counter_low(ctx, kind, slot, value, n);
+		bgdma_counter_low(ctx, kind, slot, value);
 }
 
 /**
@@ -305,14 +312,14 @@ void bgdma_counter_notify(struct bgdma_ctx *ctx, unsigned int kind, u32 slot)
  * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
  * @slot: which
  *
+ * Context: ctx.lock held.
  * Return: 0 or -ENOENT.
  */
 int bgdma_counter_clear(struct bgdma_ctx *ctx, unsigned int kind, u32 slot)
 {
-	if (slot >= ctx->n_ctr[kind])
+	if (slot >= ctx->n_ctr[kind] || !ctx->counters[kind][slot].used)
 		return -ENOENT;
-	bgdma_record_clear(ctx, &ctx->counter_rec[kind][slot],
-			   ctx->kctl->counter_error[kind], slot);
+	bgdma_counter_forget(ctx, kind, slot);
 	return 0;
 }
 

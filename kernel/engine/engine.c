@@ -164,7 +164,7 @@ static u32 bgdma_transfer_id(const struct bgdma_stream *s)
 	return (u32)rgq << 31 | s->id << 21 | (s->x.seq & GENMASK(20, 0));
 }
 
-/* 1: a transfer is under way; 0: none; or a code. */
+/* 1: a transfer is under way; 0: none; negative: s->x.fault. */
 static int bgdma_stream_next(struct bgdma_stream *s)
 {
 	struct bgdma_xfer *x = &s->x;
@@ -180,7 +180,7 @@ static int bgdma_stream_next(struct bgdma_stream *s)
 	x->id = bgdma_transfer_id(s);
 	s->stats.descriptors++;
 	trace_bgdma_fetch(s);
-	x->active = ret == 1;
+	x->active = ret > 0;
 	return ret;
 }
 
@@ -198,10 +198,12 @@ static void bgdma_stream_done(struct bgdma_stream *s)
 static int bgdma_stream_run(struct bgdma_stream *s, struct bgdma_budget *budget)
 {
 	for (;;) {
-		int ret = 1;
+		int ret = 1;	/* what next() says of a transfer under way */
 
+		/* Parked: whoever had it before us, after we looked. */
 		if (bgdma_stream_must_stop(s) ||
-		    test_bit(BGDMA_STREAM_ERROR, &s->flags))
+		    (READ_ONCE(s->flags) & (BIT(BGDMA_STREAM_ERROR) |
+					    BIT(BGDMA_STREAM_PARKED))))
 			return BGDMA_STEP_DONE;
 		if (budget->descs <= 0 || budget->bytes <= 0)
 			return BGDMA_STEP_AGAIN;
@@ -210,8 +212,7 @@ static int bgdma_stream_run(struct bgdma_stream *s, struct bgdma_budget *budget)
 		if (!ret)
 			return BGDMA_STEP_DONE;
 		budget->descs--;
-		if (s->x.active)
-			ret = bgdma_op_run(s, budget);
+		ret = ret < 0 ? s->x.fault.code : bgdma_op_run(s, budget);
 		if (ret < 0)
 			return ret;
 		if (ret)
@@ -349,6 +350,23 @@ static void bgdma_poll_remove(struct bgdma_ctx *ctx)
 	lockdep_assert_held(&bgdma_engine.poll_lock);
 	list_del_init(&ctx->poll_node);
 	WRITE_ONCE(ctx->kctl->wake, BGDMA_NEED_WAKEUP);
+}
+
+/**
+ * bgdma_ctx_poll() - let the engine be awake for a context
+ * @ctx: attached
+ *
+ * It polls the doorbells from now on, for as long as after work.
+ */
+void bgdma_ctx_poll(struct bgdma_ctx *ctx)
+{
+	struct bgdma_engine *e = &bgdma_engine;
+
+	bgdma_poll_add(e, ctx, ktime_get_ns());
+	/* The list before the look for threads: see bgdma_thread_wanted(). */
+	bgdma_ring_barrier();
+	if (!test_bit(0, &e->poller))
+		bgdma_ring_wake(&e->wq, 0);
 }
 
 /**

@@ -146,9 +146,25 @@ static int bgdma_grant_check(struct bgdma_ctx *ctx,
 		return -EINVAL;
 	if (arg->kind != BGDMA_KIND_REGION && (arg->lo || arg->hi))
 		return -EINVAL;
-	if (arg->hi && arg->lo >= arg->hi)
-		return -EINVAL;
 	return 0;
+}
+
+/* A grant covers a part of its region, and never nothing. */
+static int bgdma_grant_range(struct bgdma_ctx *ctx,
+			     const struct bgdma_grant *arg)
+{
+	const struct bgdma_region *region;
+	u64 hi;
+
+	if (arg->kind != BGDMA_KIND_REGION)
+		return 0;
+	region = xa_load(&ctx->regions, BGDMA_HANDLE_SLOT(arg->object));
+	if (!region)
+		return -ENOENT;
+	if (region->handle != arg->object)
+		return -ESTALE;
+	hi = arg->hi ?: region->length;
+	return hi > region->length || arg->lo >= hi ? -EINVAL : 0;
 }
 
 /* Take a grant back from the first @count objects of a range. */
@@ -190,9 +206,10 @@ int bgdma_grant(struct bgdma_ctx *ctx, struct bgdma_grant *arg)
 		.rights = arg->rights,
 		.id = ctx->grant_next + 1,
 	};
-	int err = bgdma_grant_check(ctx, arg);
+	int err;
 	u32 i;
 
+	err = bgdma_grant_check(ctx, arg) ?: bgdma_grant_range(ctx, arg);
 	if (err)
 		return err;
 	if (entry.id == BGDMA_NONE)

@@ -16,7 +16,7 @@ static struct bgdma_inj_fifo *bgdma_inj_of(struct bgdma_stream *s)
 	return container_of(s, struct bgdma_inj_fifo, s);
 }
 
-/* 1: a descriptor is in s->x; 0: the ring is empty; or a code. */
+/* 1: a descriptor is in s->x; 0: the ring is empty; negative: a fault. */
 static int bgdma_inj_fetch(struct bgdma_stream *s)
 {
 	struct bgdma_inj_fifo *fifo = bgdma_inj_of(s);
@@ -33,7 +33,7 @@ static int bgdma_inj_fetch(struct bgdma_stream *s)
 			.offset = tail,
 			.bound = s->head + fifo->mask + 1,
 		};
-		return BGDMA_E_INDEX;
+		return -1;
 	}
 	bgdma_ring_fetch(&s->x.desc, &ring[s->head & fifo->mask]);
 	s->head++;
@@ -148,10 +148,11 @@ void bgdma_inj_fail(struct bgdma_inj_fifo *fifo)
 		.offset = why.offset,
 		.bound = why.bound,
 	};
-	set_bit(BGDMA_STREAM_ERROR, &s->flags);
-	WRITE_ONCE(fifo->kern->state, BGDMA_FIFO_ERROR);
 	bgdma_record_set(s->ctx, fifo->rec, s->ctx->kctl->inj_error, s->id,
 			 &why);
+	set_bit(BGDMA_STREAM_ERROR, &s->flags);
+	/* Whoever sees the state sees the record. */
+	smp_store_release(&fifo->kern->state, BGDMA_FIFO_ERROR);
 	bgdma_event_post(s->ctx, &event);
 }
 

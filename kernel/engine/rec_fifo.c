@@ -232,6 +232,8 @@ void bgdma_rec_kick(struct bgdma_rec_fifo *fifo)
 {
 	u64 used = bgdma_rec_used(fifo);
 
+	if (used > fifo->size)
+		bgdma_rec_bad_head(fifo);
 	if (used > fifo->size || fifo->size - used < BGDMA_RECORD_MAX)
 		return;
 	WRITE_ONCE(fifo->kern->starved, 0);

@@ -101,7 +101,6 @@ int bgdma_rgq_create(struct bgdma_ctx *ctx, struct bgdma_rgq_create *arg,
 
 		bgdma_stream_init(&sub->s, ctx, BGDMA_KIND_RGET_QUEUE, arg->id,
 				  bgdma_rgq_fetch);
-		sub->s.remote = true;
 		sub->queue = queue;
 		sub->slots = kvcalloc(arg->quota, sizeof(*sub->slots),
 				      GFP_KERNEL_ACCOUNT);
@@ -159,6 +158,8 @@ static bool bgdma_sub_take(struct bgdma_rget_sub *sub,
 	idle = !s->x.active && !test_bit(BGDMA_STREAM_DEAD, &s->flags);
 	if (idle) {
 		s->who = *who;
+		/* What the owner sends to itself keeps the owner's rights. */
+		s->remote = !bgdma_same(who, &s->ctx->who);
 		sub->bound = true;
 	} else {
 		*nudge = s;

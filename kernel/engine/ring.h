@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Every barrier on memory that is shared with user space. The library's half
- * is include/bgdma/ring.h; Documentation/rings.rst has both side by side.
+ * is include/bgdma/atomic.h; Documentation/rings.rst has both side by side.
  *
  * Index of a ring: its owner stores it with release after the data (tail) or
  * after the last use of it (head); the other side loads it with acquire before

@@ -131,7 +131,8 @@ int bgdma_shm_mmap(struct bgdma_shm *shm, struct vm_area_struct *vma)
 	if (!shm->writable && (vma->vm_flags & VM_WRITE))
 		return -EPERM;
 
-	bgdma_vm_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
+	/* VM_IO: nor can madvise() have a child inherit it after all. */
+	bgdma_vm_flags(vma, VM_IO | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
 		       VM_MAYEXEC | (shm->writable ? 0 : VM_MAYWRITE));
 	vma->vm_ops = &bgdma_vm_ops;
 

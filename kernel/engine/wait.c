@@ -151,17 +151,21 @@ int bgdma_condition_test(struct bgdma_ctx *ctx,
 static int bgdma_conditions_test(struct bgdma_ctx *ctx,
 				 const struct bgdma_condition *cond, u32 count)
 {
+	int first = -EAGAIN;
 	u32 i;
 
 	if (READ_ONCE(ctx->dead))
 		return -ENODEV;
+	/* A bad one is an error, whatever the others say. */
 	for (i = 0; i < count; i++) {
 		int ret = bgdma_condition_test(ctx, &cond[i]);
 
-		if (ret)
-			return ret < 0 ? ret : i;
+		if (ret < 0)
+			return ret;
+		if (ret && first < 0)
+			first = i;
 	}
-	return -EAGAIN;
+	return first;
 }
 
 /**

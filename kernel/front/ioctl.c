@@ -130,14 +130,14 @@ unlock:
 	return err;
 }
 
-/* Choose an id in a table of RCU pointers: the one wanted, or the lowest. */
+/* An id of a table of RCU pointers: the one wanted, or the lowest free. */
 #define bgdma_choose_id(table, n, want) ({				\
 	u32 __i, __n = (n), __want = (want);				\
 	int __ret = -ENOSPC;						\
 									\
 	if (__want != BGDMA_ID_ANY) {					\
 		if (__want >= __n)					\
-			__ret = -ENOSPC;				\
+			__ret = -EINVAL;				\
 		else							\
 			__ret = rcu_access_pointer((table)[__want]) ?	\
 				-EEXIST : (int)__want;			\
@@ -328,6 +328,8 @@ static int bgdma_ioc_revoke(struct bgdma_call *call)
 /* Comes with broadcasts by deposit bit. */
 static int bgdma_ioc_group(struct bgdma_call *call)
 {
+	if (call->u.group_bind.flags || call->u.group_bind.resv)
+		return -EINVAL;
 	return -EOPNOTSUPP;
 }
 
@@ -527,6 +529,8 @@ static int bgdma_ioc_doorbell(struct bgdma_ctx *ctx, unsigned long arg)
 	if (arg & ~(unsigned long)BGDMA_DOORBELL_POOL)
 		return -EINVAL;
 	bgdma_doorbell(ctx, arg & BGDMA_DOORBELL_POOL);
+	if (arg & BGDMA_DOORBELL_POOL)
+		bgdma_ctx_poll(ctx);
 	return 0;
 }
 
@@ -537,7 +541,8 @@ static int bgdma_ioc_notify(struct bgdma_ctx *ctx, unsigned long arg)
 
 	if (arg > U32_MAX || kind > 1)
 		return -EINVAL;
-	if (slot >= ctx->n_ctr[kind])
+	if (slot >= ctx->n_ctr[kind] ||
+	    !READ_ONCE(ctx->counters[kind][slot].used))
 		return -ENOENT;
 	bgdma_counter_notify(ctx, kind, slot);
 	return 0;

@@ -265,7 +265,7 @@ enum bgdma_code {
 	BGDMA_E_BOUNDS		= 10,	/* offset and length leave the region or grant */
 	BGDMA_E_RIGHTS		= 11,	/* object is there, not for this principal */
 	BGDMA_E_NO_PEER		= 12,	/* nobody at that rank and context */
-	BGDMA_E_PEER_DOWN	= 13,	/* peer died or left during the transfer */
+	BGDMA_E_PEER_DOWN	= 13,	/* peer that we dealt with died or left */
 	BGDMA_E_FIFO		= 14,	/* no such reception FIFO or remote-get queue */
 	BGDMA_E_RGET_FULL	= 15,	/* waited too long for room in a remote-get queue */
 	BGDMA_E_UNFILLED	= 16,	/* remote get that was never filled in */
@@ -388,8 +388,8 @@ enum bgdma_area_id {
 };
 
 struct bgdma_area {
-	__u64	offset;
-	__u64	bytes;
+	__aligned_u64 offset;
+	__aligned_u64 bytes;
 };
 
 #define BGDMA_CTR_WORDS		(BGDMA_COUNTERS_MAX / 64)
@@ -934,8 +934,8 @@ struct bgdma_clear_error {
  * @flags: 0
  * @fifo: injection FIFO
  * @cancelled: out: so many
- * @first: sequence number of the first
- * @last: of the last
+ * @first: in: sequence number of the first
+ * @last: in: of the last
  *
  * What had not started becomes BGDMA_OP_NOP; a transfer under way ends on both
  * sides. What they had left to count is taken off their injection counters,
