@@ -18,6 +18,7 @@ static const struct {
 	{ "puts", count_puts },
 	{ "pingpong", ping_pong },
 	{ "bandwidth", bandwidth },
+	{ "idle", idle },
 };
 
 #define SUBJECTS	(sizeof(subjects) / sizeof(subjects[0]))
