@@ -1,0 +1,175 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Send a file from a process on node 0 to a process on node 1 in three ways.
+#
+#	demo [-o OUTPUT] FILE
+#
+# -o keeps what came out of node 1. Exits with 0 if every hash is right. The
+# module must be there, and bgdma and strace on PATH. Works with busybox, too.
+
+here=$(cd "$(dirname "$0")" && pwd)
+output=
+while getopts o: option; do
+	case $option in
+	o) output=$OPTARG ;;
+	*) exit 2 ;;
+	esac
+done
+shift $((OPTIND - 1))
+[ $# -eq 1 ] || { echo "usage: demo [-o OUTPUT] FILE" >&2; exit 2; }
+file=$1
+if ! [ -f "$file" ] || ! [ -r "$file" ]; then
+	echo "demo: $file is not a file that can be read" >&2
+	exit 2
+fi
+
+dir=$(mktemp -d) || exit 1
+pids=""
+ours=no
+
+partition_del() {
+	[ $ours = no ] || bgdma partition del demo
+	ours=no
+}
+
+# Without their partition the sides end by themselves.
+leave() {
+	trap - INT TERM
+	stop_bar
+	partition_del
+	# shellcheck disable=SC2086 # these are words
+	[ -z "$pids" ] || wait $pids
+	rm -rf "$dir"
+	exit "$1"
+}
+trap 'leave 130' INT TERM
+
+# side NAME COMMAND...: in the background, with its system calls written down.
+side() {
+	name=$1
+	shift
+	if command -v strace >/dev/null; then
+		strace -f -o "$dir/$name.strace" "$@"
+	else
+		"$@"
+	fi >"$dir/$name" 2>"$dir/$name.err" &
+	pid=$!
+	pids="$pids $pid"
+}
+
+# The receiver keeps the percentage in a mapped file: no system call of its.
+bar=
+start_bar() {
+	[ -t 1 ] || return 0
+	while sleep 0.1; do
+		read -r percent <"$dir/progress" || continue
+		filled=$(printf '%*s' $((percent * 40 / 100)) '' | tr ' ' '=')
+		printf '\r  [%-40s] %3d%%' "$filled" "$percent"
+	done 2>/dev/null &
+	bar=$!
+}
+
+stop_bar() {
+	[ -n "$bar" ] || return 0
+	kill $bar
+	wait $bar
+	bar=
+	printf '\r%50s\r' ''
+} 2>/dev/null
+
+value() {
+	sed -n "s/^$2 //p" "$dir/$1"
+}
+
+# System calls before, between and after the lines "moving" and "moved".
+calls() {
+	[ -f "$dir/$1.strace" ] || { echo "not counted, no strace"; return; }
+	awk '/^([0-9]+ +)?[a-z_0-9]+\(/ {
+		if (/write\(1, "moved/) part = 2
+		n[part + 0]++
+		if (/write\(1, "moving/) part = 1
+	}
+	END { printf "%d to move, %d to set up, %d to leave\n",
+	      n[1], n[0], n[2] }' "$dir/$1.strace"
+}
+
+# run METHOD: both sides, from end to end. Return: whether they succeeded.
+run() {
+	rm -f "$dir"/*
+	echo 0 >"$dir/progress"
+	pids=""
+	bgdma partition add demo dims 2x1x1 poll-ns 1000000000 || return 1
+	ours=yes
+	side receiver "$here/receiver" -p "$dir/progress" \
+		${output:+-o "$output"} "$1"
+	receiver=$pid
+	until grep -q ready "$dir/receiver" || ! kill -0 $receiver; do
+		sleep 0.05
+	done 2>/dev/null
+	start_bar
+	side sender "$here/sender" "$1" "$file"
+	sender=$pid
+	wait $sender
+	sent=$?
+	# Who never met its peer does not hear of its end.
+	[ $sent -eq 0 ] || partition_del
+	wait $receiver
+	received=$?
+	pids=""
+	stop_bar
+	partition_del
+	cat "$dir/sender.err" "$dir/receiver.err" >&2
+	[ $sent -eq 0 ] && [ $received -eq 0 ]
+}
+
+# What moved, by METHOD.
+units() {
+	packets=$(value receiver packets)
+	descriptors=$(value sender descriptors)
+	case $1 in
+	memfifo) echo "$packets packets, $descriptors descriptors" ;;
+	put) echo "$descriptors descriptors" ;;
+	rget) echo "$(value receiver rgets) remote gets of" \
+		"$(value receiver puts) put descriptors" ;;
+	esac
+}
+
+# report METHOD: Return: whether the hashes are the same.
+report() {
+	bytes=$(value receiver bytes)
+	there=$(value receiver sha256)
+	here_hash=$(value sender sha256)
+	echo "  sha256  node 0  $here_hash"
+	echo "          node 1  $there"
+	echo "  moved   $bytes bytes, $(units "$1")"
+	awk -v bytes="$bytes" -v ns="$(value receiver ns)" 'BEGIN {
+		printf "  rate    %.1f MB/s (%.3f ms)\n",
+		       bytes * 1000 / ns, ns / 1e6 }'
+	echo "  calls   node 0  $(calls sender)"
+	echo "          node 1  $(calls receiver)"
+	[ -n "$there" ] && [ "$there" = "$here_hash" ] &&
+		[ "$bytes" = "$(value sender bytes)" ] && return 0
+	echo "  FAILED: the hashes differ"
+	return 1
+}
+
+echo "$file: $(wc -c <"$file") bytes, Linux $(uname -r)," \
+	"$(nproc) processors"
+result=0
+for method in memfifo put rget; do
+	case $method in
+	memfifo) echo "memory FIFO packets" ;;
+	put) echo "direct put" ;;
+	rget) echo "remote get (node 1 asks, node 0's engine puts)" ;;
+	esac
+	if ! run $method; then
+		echo "  FAILED"
+		result=1
+	elif ! report $method; then
+		result=1
+	fi
+done
+echo "calls: system calls, counted by strace in this very run; it costs" \
+	"time only at a call."
+echo "rate: while both sides are ready; without reading and hashing."
+leave $result
