@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Remove the module after each kind of history, and insert it again (X-3).
+#
+# Run as root, with nobody else using the device, beside the other tests.
+# BGDMA_KO names the file of the module; by default where tools/vm put it, or
+# what modprobe finds.
+
+cd "$(dirname "$0")" || exit 1
+
+if [ "$(id -u)" != 0 ] || [ ! -d /sys/module/bgdma ]; then
+	echo "1..0 # SKIP needs root, and the module"
+	exit 4
+fi
+# Tests that run below bring a small machine to its knees anyway.
+histories="abi_test attach_test put_test fifo_test cancel_test memfifo_test
+rget_test counter_test desc_test security_test uring_test"
+number=0
+failed=0
+
+insert() {
+	for ko in "$BGDMA_KO" /lib/modules/bgdma.ko; do
+		[ -f "$ko" ] && insmod "$ko" && return
+	done
+	modprobe bgdma
+}
+
+result() {	# WORDS...: what $? says
+	if [ $? -eq 0 ]; then
+		status=ok
+	else
+		status="not ok"
+		failed=$((failed + 1))
+	fi
+	number=$((number + 1))
+	echo "$status $number $*"
+}
+
+# A file that is released late (by io_uring, say) holds the module a moment.
+remove() {
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		rmmod bgdma 2>/dev/null && return
+		sleep 1
+	done
+	rmmod bgdma
+}
+
+remove_and_insert() {
+	remove && [ ! -e /sys/module/bgdma ] && [ ! -e /dev/bgdma ] &&
+		insert && [ -c /dev/bgdma ]
+}
+
+echo "TAP version 13"
+remove_and_insert
+result "after nothing"
+
+exec 3<>/dev/bgdma
+! rmmod bgdma 2>/dev/null
+result "not while a file is open"
+exec 3>&-
+remove_and_insert
+result "after a file was opened and closed"
+
+bgdma partition add left dims 8x8x8
+remove_and_insert
+result "with a partition left"
+bgdma partition show left >/dev/null 2>&1
+[ $? -ne 0 ]
+result "which is gone then"
+
+for test in $histories; do
+	[ -x "./$test" ] || continue
+	# Passed or not: that is its own business.
+	"./$test" >/dev/null 2>&1
+	remove_and_insert
+	result "after $test"
+done
+
+# Killed at no point in particular.
+for test in put_test fifo_test rget_test counter_test; do
+	[ -x "./$test" ] || continue
+	"./$test" >/dev/null 2>&1 &
+	pid=$!
+	sleep 1
+	# The harness gives each test a group and a child of its own.
+	for child in $(ps -o pid,args | awk -v t="./$test" '$2 == t { print $1 }')
+	do
+		kill -9 "$child" 2>/dev/null
+	done
+	wait "$pid" 2>/dev/null
+	remove_and_insert
+	result "after a killed $test"
+done
+
+i=0
+while [ $i -lt 20 ] && remove_and_insert; do
+	i=$((i + 1))
+done
+[ $i -eq 20 ]
+result "twenty times in a row"
+
+echo "1..$number"
+[ $failed -eq 0 ]
