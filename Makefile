@@ -14,7 +14,8 @@ ALL       := 6.1 6.12
 VMKERNEL   = tools/vm/kernel
 RUNVM      = tools/vm/vm --kernel $(SERIES) --flavour $(FLAVOUR) --cpus $(CPUS)
 # A folder is built when it is there; $(1) is the folder, $(2) the rest.
-SUBMAKE    = $(if $(wildcard $(1)/Makefile),$(MAKE) -C $(1) O=$(BUILD) $(2))
+SUBMAKE    = $(if $(wildcard $(1)/Makefile),$(MAKE) --no-print-directory \
+	       -C $(1) O=$(BUILD) $(2))
 PAGES     := $(patsubst Documentation/man/%.rst,$(BUILD)/man/%, \
 	       $(wildcard Documentation/man/*.rst))
 DKMS       = $(DESTDIR)/usr/src/bgdma-0.1
