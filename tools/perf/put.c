@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Instructions of a direct put of 4 KiB, all told: injection, engine, and
- * seeing at the target's counter that it is there.
+ * Instructions of a direct put of 4 KiB, and of 1 MiB, all told: injection,
+ * engine, and seeing at the target's counter that it is there.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,16 +11,17 @@
 
 #define ROUNDS	1024
 #define BYTES	4096
+#define LONG	(1U << 20)
 
 static struct ends e;
 static char *source, *target;
 
-static inline void put_one(bool more)
+static inline void put_one(unsigned int bytes, bool more)
 {
 	struct bgdma_put_attr attr = {
 		.dest = 1,
 		.dest_ctx = bgdma_ctx_info(e.to)->ctx,
-		.length = BYTES,
+		.length = bytes,
 		.from = { e.source, 0 },
 		.to = { bgdma_region_handle(e.target), 0 },
 		.remote_counter = bgdma_counter_handle(e.arrived),
@@ -40,7 +41,7 @@ static inline void one_by_one(unsigned int n)
 {
 	while (n--) {
 		expect(BYTES);
-		put_one(false);
+		put_one(BYTES, false);
 		must(bgdma_counter_wait(e.arrived, BGDMA_SLEEP, -1));
 	}
 }
@@ -52,7 +53,16 @@ static inline void in_batches(unsigned int n)
 	for (; n; n -= BATCH) {
 		expect(BATCH * BYTES);
 		for (i = 1; i <= BATCH; i++)
-			put_one(i < BATCH);
+			put_one(BYTES, i < BATCH);
+		must(bgdma_counter_wait(e.arrived, BGDMA_SLEEP, -1));
+	}
+}
+
+static inline void long_ones(unsigned int n)
+{
+	while (n--) {
+		expect(LONG);
+		put_one(LONG, false);
 		must(bgdma_counter_wait(e.arrived, BGDMA_SLEEP, -1));
 	}
 }
@@ -60,13 +70,14 @@ static inline void in_batches(unsigned int n)
 void count_puts(void)
 {
 	ends_open(&e);
-	source = small_pages(BYTES);
-	target = small_pages(BYTES);
-	memset(source, 0x5a, BYTES);
-	ends_memory(&e, source, target, BYTES);
+	source = small_pages(LONG);
+	target = small_pages(LONG);
+	memset(source, 0x5a, LONG);
+	ends_memory(&e, source, target, LONG);
 	count("4 KiB put, doorbell each", ROUNDS, one_by_one);
 	count("4 KiB put, batches of 32", ROUNDS, in_batches);
-	if (memcmp(source, target, BYTES))
+	count("1 MiB put", 16, long_ones);
+	if (memcmp(source, target, LONG))
 		die("put", -EBADMSG);
 	ends_close(&e);
 }
