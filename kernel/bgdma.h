@@ -133,18 +133,21 @@ struct bgdma_grant_entry {
 /**
  * struct bgdma_grants - what the owner of one object granted
  * @rcu: readers are the engine's deliveries
+ * @serial: of this array and no other, ever: who remembers it together with
+ *	an answer need not ask again
  * @n: entries
  * @e: unordered
  */
 struct bgdma_grants {
 	struct rcu_head rcu;
+	u64 serial;
 	u32 n;
 	struct bgdma_grant_entry e[];
 };
 
 bool bgdma_granted(struct bgdma_grants __rcu *const *where,
 		   const struct bgdma_principal *who, u32 rights,
-		   u64 off, u64 len, u64 *bound);
+		   u64 off, u64 len, u64 *bound, u64 *memo);
 int bgdma_grant(struct bgdma_ctx *ctx, struct bgdma_grant *arg);
 int bgdma_revoke(struct bgdma_ctx *ctx, u32 id);
 void bgdma_grants_drop(struct bgdma_grants __rcu **where);
@@ -202,7 +205,7 @@ int bgdma_counter_alloc(struct bgdma_ctx *ctx, struct bgdma_counter_alloc *arg);
 int bgdma_counter_free(struct bgdma_ctx *ctx,
 		       const struct bgdma_counter_free *arg);
 int bgdma_counter_find(struct bgdma_ctx *ctx, unsigned int kind, u32 handle,
-		       const struct bgdma_principal *who);
+		       const struct bgdma_principal *who, u64 *memo);
 void bgdma_counter_sub(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
 		       u64 n);
 void bgdma_counter_fail(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
@@ -265,7 +268,7 @@ void bgdma_regions_free(struct bgdma_ctx *ctx);
 struct bgdma_region *bgdma_region_get(struct bgdma_ctx *ctx, u32 handle,
 				      const struct bgdma_principal *who,
 				      u32 rights, u64 off, u64 len,
-				      struct bgdma_fault *fault);
+				      struct bgdma_fault *fault, u64 *memo);
 void bgdma_region_put(struct bgdma_region *region);
 void bgdma_region_span(const struct bgdma_region *region, u64 off, u32 n,
 		       struct bgdma_payload *out);

@@ -129,12 +129,13 @@ int bgdma_counter_free(struct bgdma_ctx *ctx,
  * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
  * @handle: slot and generation
  * @who: wants to move it; NULL for the owner
+ * @memo: see bgdma_granted()
  *
  * Context: inside a slice if @who is not NULL.
  * Return: the slot, or the negative of an enum bgdma_code.
  */
 int bgdma_counter_find(struct bgdma_ctx *ctx, unsigned int kind, u32 handle,
-		       const struct bgdma_principal *who)
+		       const struct bgdma_principal *who, u64 *memo)
 {
 	u32 slot = BGDMA_HANDLE_SLOT(handle);
 	const struct bgdma_counter_cell *cell;
@@ -154,7 +155,7 @@ int bgdma_counter_find(struct bgdma_ctx *ctx, unsigned int kind, u32 handle,
 		return slot;
 
 	if (!bgdma_granted(&ctx->counters[kind][slot].grants, who,
-			   BGDMA_RIGHT_COUNT, 0, 0, &bound))
+			   BGDMA_RIGHT_COUNT, 0, 0, &bound, memo))
 		return -BGDMA_E_RIGHTS;
 	peer = READ_ONCE(cell->lease_peer);
 	if (peer == BGDMA_RANK_ANY)

@@ -41,7 +41,8 @@ static int bgdma_rec_counter(struct bgdma_ctx *ctx, struct bgdma_stream *s)
 
 	return bgdma_counter_find(ctx, BGDMA_RECEPTION,
 				  le32_to_cpu(s->x.desc.rec_ctr),
-				  bgdma_is_owner(ctx, who) ? NULL : who);
+				  bgdma_is_owner(ctx, who) ? NULL : who,
+				  &s->memo[BGDMA_MEMO_COUNTER]);
 }
 
 /* A transfer whose reception counter is no good moves nothing. */
@@ -79,41 +80,13 @@ int bgdma_deliver_put(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	region = bgdma_region_get(ctx, le32_to_cpu(x->desc.u.at.dst_region),
 				  bgdma_principal_at(ctx, s), BGDMA_RIGHT_WRITE,
 				  off, le32_to_cpu(x->desc.length) - x->done,
-				  &x->fault);
+				  &x->fault, &s->memo[BGDMA_MEMO_REGION]);
 	if (!region)
 		return x->fault.code;
 	bgdma_region_write(region, off, payload);
 	bgdma_region_put(region);
 	trace_bgdma_packet(ctx, s, n);
 	return BGDMA_STEP_DONE;
-}
-
-static void bgdma_packet_header(const struct bgdma_stream *s,
-				const struct bgdma_principal *who, u32 n,
-				struct bgdma_packet *header)
-{
-	const struct bgdma_xfer *x = &s->x;
-	u32 length = le32_to_cpu(x->desc.length);
-
-	*header = (struct bgdma_packet) {
-		.type = x->desc.op,
-		.bytes = n,
-		.src_rank = who->rank,
-		.src_ctx = who->ctx,
-		.dispatch = le16_to_cpu(x->desc.dispatch),
-		.msg_id = x->id,
-		.offset = x->done,
-		.msg_length = length,
-		.cookie = le64_to_cpu(x->desc.cookie),
-	};
-	if (!x->done)
-		header->flags |= BGDMA_PACKET_FIRST;
-	if (x->done + n == length)
-		header->flags |= BGDMA_PACKET_LAST;
-	if (x->desc.flags & BGDMA_DESC_INTERRUPT)
-		header->flags |= BGDMA_PACKET_INTERRUPT;
-	if (x->desc.route & BGDMA_ROUTE_ADAPTIVE)
-		header->flags |= BGDMA_PACKET_ADAPTIVE;
 }
 
 static struct bgdma_rec_fifo *bgdma_rec_find(struct bgdma_ctx *ctx,
@@ -142,7 +115,6 @@ int bgdma_deliver_memfifo(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 {
 	const struct bgdma_principal *who = bgdma_principal_at(ctx, s);
 	struct bgdma_rec_fifo *fifo = bgdma_rec_find(ctx, s);
-	struct bgdma_packet header;
 	u64 bound;
 	int ret;
 
@@ -151,14 +123,13 @@ int bgdma_deliver_memfifo(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 				   le16_to_cpu(s->x.desc.dst_fifo), ctx->n_rec);
 	if (!bgdma_is_owner(ctx, who) &&
 	    !bgdma_granted(&fifo->grants, who, BGDMA_RIGHT_ACCEPT, 0, 0,
-			   &bound))
+			   &bound, &s->memo[BGDMA_MEMO_FIFO]))
 		return bgdma_fault(s, BGDMA_E_RIGHTS, fifo->id,
 				   BGDMA_RIGHT_ACCEPT);
 	if (bgdma_rec_counter_check(ctx, s))
 		return s->x.fault.code;
-	bgdma_packet_header(s, who, n, &header);
 	for (;;) {
-		ret = bgdma_rec_deliver(fifo, &header, payload);
+		ret = bgdma_rec_deliver(fifo, s, who, payload, n, 0);
 		if (ret != BGDMA_STEP_WAIT)
 			break;
 		bgdma_stream_park(s, &fifo->waiters, 0, BGDMA_KIND_REC_FIFO,
@@ -201,7 +172,7 @@ int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		return bgdma_fault(s, BGDMA_E_FIFO, id, ctx->n_rgq);
 	if (!bgdma_is_owner(ctx, who) &&
 	    !bgdma_granted(&queue->grants, who, BGDMA_RIGHT_INJECT, 0, 0,
-			   &bound))
+			   &bound, NULL))
 		return bgdma_fault(s, BGDMA_E_RIGHTS, id, BGDMA_RIGHT_INJECT);
 	for (;;) {
 		ret = bgdma_rgq_deliver(queue, who, descs, n);
@@ -244,14 +215,12 @@ static void bgdma_abort_message(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 {
 	struct bgdma_rec_fifo *fifo = bgdma_rec_find(ctx, s);
 	const struct bgdma_payload nothing = { };
-	struct bgdma_packet header;
 	struct bgdma_event event;
 
 	if (!fifo)
 		return;
-	bgdma_packet_header(s, who, 0, &header);
-	header.flags |= BGDMA_PACKET_ERROR | BGDMA_PACKET_LAST;
-	if (!bgdma_rec_deliver(fifo, &header, &nothing))
+	if (!bgdma_rec_deliver(fifo, s, who, &nothing, 0,
+			       BGDMA_PACKET_ERROR | BGDMA_PACKET_LAST))
 		return;
 	event = (struct bgdma_event) {
 		.type = BGDMA_EVENT_FIFO_ERROR,

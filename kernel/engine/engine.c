@@ -190,12 +190,12 @@ static void bgdma_stream_done(struct bgdma_stream *s)
 	s->deadline = 0;
 	trace_bgdma_done(s);
 	if (s->kind == BGDMA_KIND_INJ_FIFO)
-		bgdma_inj_publish(container_of(s, struct bgdma_inj_fifo, s),
-				  s->head);
+		bgdma_ring_set_done(container_of(s, struct bgdma_inj_fifo,
+						 s)->kern, s->head);
 }
 
-/* Run an owned stream until it has nothing to do, must wait, or had enough. */
-static int bgdma_stream_run(struct bgdma_stream *s, struct bgdma_budget *budget)
+static int bgdma_stream_loop(struct bgdma_stream *s,
+			     struct bgdma_budget *budget)
 {
 	for (;;) {
 		int ret = 1;	/* what next() says of a transfer under way */
@@ -220,6 +220,16 @@ static int bgdma_stream_run(struct bgdma_stream *s, struct bgdma_budget *budget)
 		else
 			bgdma_stream_done(s);
 	}
+}
+
+/* Run an owned stream until it has nothing to do, must wait, or had enough. */
+static int bgdma_stream_run(struct bgdma_stream *s, struct bgdma_budget *budget)
+{
+	int ret = bgdma_stream_loop(s, budget);
+
+	if (s->kind == BGDMA_KIND_INJ_FIFO)
+		bgdma_inj_tell(container_of(s, struct bgdma_inj_fifo, s));
+	return ret;
 }
 
 /*
@@ -258,19 +268,19 @@ static void bgdma_doorbell_word(struct bgdma_ctx *ctx, u32 w, bool pool,
 		bool mine = false;
 
 		bits &= bits - 1;
-		rcu_read_lock();
+		bgdma_slice_begin();
 		if (id < ctx->n_inj)
-			fifo = rcu_dereference(ctx->inj[id]);
+			fifo = bgdma_deref(ctx->inj[id]);
 		if (fifo)
 			mine = bgdma_doorbell_stream(&fifo->s, pool, budget);
-		rcu_read_unlock();
+		bgdma_slice_end();
 		if (!mine)
 			continue;
 		/* Owned: it cannot go away. */
 		bgdma_stream_run(&fifo->s, budget);
-		rcu_read_lock();
+		bgdma_slice_begin();
 		bgdma_stream_leave(&fifo->s);
-		rcu_read_unlock();
+		bgdma_slice_end();
 	}
 }
 

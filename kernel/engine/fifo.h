@@ -15,6 +15,14 @@
 #define BGDMA_STREAM_EXPIRED	5	/* waited too long */
 #define BGDMA_STREAM_WANTED	6	/* a control call waits to own it */
 
+/* What a stream remembers of the grants of its target. */
+enum bgdma_memo {
+	BGDMA_MEMO_FIFO,
+	BGDMA_MEMO_REGION,
+	BGDMA_MEMO_COUNTER,
+	BGDMA_MEMOS
+};
+
 /**
  * struct bgdma_xfer - the transfer that a stream is at
  * @desc: the engine's own copy, validated; the ring is not looked at again
@@ -67,6 +75,10 @@ struct bgdma_stream_stats {
  * @head: sequence number of the next descriptor; owner only
  * @x: transfer under way; owner only
  * @peer: target context of the last transfer, a reference; owner only
+ * @good: first half of the last descriptor that was found good, where that
+ *	half decides; owner only
+ * @has_good: there was one; owner only
+ * @memo: grants that said yes, for bgdma_granted(); owner only
  * @run_node: in ctx.runnable; rq_lock
  * @park_node: in the list of an object that it waits for; park_lock
  * @timed_node: in engine.timed; park_lock
@@ -86,6 +98,9 @@ struct bgdma_stream {
 	u64 head;
 	struct bgdma_xfer x;
 	struct bgdma_ctx *peer;
+	u64 good[4];
+	bool has_good;
+	u64 memo[BGDMA_MEMOS];
 	struct list_head run_node;
 	struct list_head park_node;
 	struct list_head timed_node;
@@ -120,6 +135,7 @@ int bgdma_inj_create(struct bgdma_ctx *ctx, struct bgdma_inj_create *arg,
 void bgdma_inj_free(struct bgdma_inj_fifo *fifo);
 bool bgdma_inj_pending(struct bgdma_inj_fifo *fifo);
 void bgdma_inj_publish(struct bgdma_inj_fifo *fifo, u64 done);
+void bgdma_inj_tell(struct bgdma_inj_fifo *fifo);
 void bgdma_inj_fail(struct bgdma_inj_fifo *fifo);
 int bgdma_inj_clear(struct bgdma_inj_fifo *fifo, bool flush);
 int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo, struct bgdma_cancel *arg);
@@ -166,8 +182,9 @@ int bgdma_rec_create(struct bgdma_ctx *ctx, struct bgdma_rec_create *arg,
 		     struct bgdma_rec_fifo **out);
 void bgdma_rec_free(struct bgdma_rec_fifo *fifo);
 int bgdma_rec_deliver(struct bgdma_rec_fifo *fifo,
-		      const struct bgdma_packet *header,
-		      const struct bgdma_payload *payload);
+		      const struct bgdma_stream *s,
+		      const struct bgdma_principal *who,
+		      const struct bgdma_payload *payload, u32 n, u8 flags);
 bool bgdma_rec_room(struct bgdma_rec_fifo *fifo, u32 bytes);
 u64 bgdma_rec_used(struct bgdma_rec_fifo *fifo);
 bool bgdma_rec_armed(struct bgdma_rec_fifo *fifo);

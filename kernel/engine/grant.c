@@ -33,24 +33,33 @@ static bool bgdma_grant_fits(const struct bgdma_grant_entry *e,
  * @len: bytes
  * @bound: where the last grant that fits but for its range ends; only written
  *	when one does
+ * @memo: serial of the array that last said yes to this question for any
+ *	range, kept by whoever asks the same again and again; or NULL
  *
  * Context: inside a slice.
  * Return: true if one grant covers all of it.
  */
 bool bgdma_granted(struct bgdma_grants __rcu *const *where,
 		   const struct bgdma_principal *who, u32 rights,
-		   u64 off, u64 len, u64 *bound)
+		   u64 off, u64 len, u64 *bound, u64 *memo)
 {
 	const struct bgdma_grants *grants = bgdma_deref(*where);
 	u32 i;
 
-	for (i = 0; grants && i < grants->n; i++) {
+	if (!grants)
+		return false;
+	if (memo && *memo == grants->serial)
+		return true;
+	for (i = 0; i < grants->n; i++) {
 		const struct bgdma_grant_entry *e = &grants->e[i];
 
 		if (!bgdma_grant_fits(e, who, rights))
 			continue;
-		if (off >= e->lo && off <= e->hi && len <= e->hi - off)
+		if (off >= e->lo && off <= e->hi && len <= e->hi - off) {
+			if (memo && !e->lo && e->hi == U64_MAX)
+				*memo = grants->serial;
 			return true;
+		}
 		*bound = e->hi;
 	}
 	return false;
@@ -60,6 +69,14 @@ static struct bgdma_grants *bgdma_grants_now(struct bgdma_ctx *ctx,
 					     struct bgdma_grants __rcu **where)
 {
 	return rcu_dereference_protected(*where, lockdep_is_held(&ctx->lock));
+}
+
+/* 0 is nobody's: memos start with it. */
+static u64 bgdma_grants_serial(void)
+{
+	static atomic64_t last;
+
+	return atomic64_inc_return(&last);
 }
 
 /* A copy of an array, with room for @more, without the entries named @id. */
@@ -72,6 +89,7 @@ static struct bgdma_grants *bgdma_grants_copy(const struct bgdma_grants *old,
 	new = kzalloc(struct_size(new, e, n + more), GFP_KERNEL_ACCOUNT);
 	if (!new)
 		return NULL;
+	new->serial = bgdma_grants_serial();
 	for (i = 0; i < n; i++) {
 		if (old->e[i].id != id)
 			new->e[new->n++] = old->e[i];
@@ -183,6 +201,7 @@ static void bgdma_grant_undo(struct bgdma_ctx *ctx,
 		grants = bgdma_grants_now(ctx, where);
 		/* The newest entry is the last; readers never see it empty. */
 		WRITE_ONCE(grants->n, grants->n - 1);
+		WRITE_ONCE(grants->serial, bgdma_grants_serial());
 	}
 }
 

@@ -116,9 +116,18 @@ bool bgdma_inj_pending(struct bgdma_inj_fifo *fifo)
  */
 void bgdma_inj_publish(struct bgdma_inj_fifo *fifo, u64 done)
 {
+	bgdma_ring_set_done(fifo->kern, done);
+	bgdma_inj_tell(fifo);
+}
+
+/**
+ * bgdma_inj_tell() - wake whoever waits for descriptors to end
+ * @fifo: done was moved
+ */
+void bgdma_inj_tell(struct bgdma_inj_fifo *fifo)
+{
 	struct bgdma_ctx *ctx = fifo->s.ctx;
 
-	bgdma_ring_set_done(fifo->kern, done);
 	bgdma_ring_barrier();
 	if (unlikely(atomic_read(&ctx->waiting)))
 		bgdma_ring_wake(&ctx->wq, EPOLLIN | EPOLLRDNORM);
@@ -206,7 +215,7 @@ static void bgdma_inj_drop(struct bgdma_inj_fifo *fifo, u64 seq)
 	if (desc.inj_ctr == cpu_to_le32(BGDMA_NONE))
 		return;
 	slot = bgdma_counter_find(s->ctx, BGDMA_INJECTION,
-				  le32_to_cpu(desc.inj_ctr), NULL);
+				  le32_to_cpu(desc.inj_ctr), NULL, NULL);
 	if (slot < 0)
 		return;
 	why = (struct bgdma_record) {

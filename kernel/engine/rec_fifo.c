@@ -169,21 +169,54 @@ static void bgdma_rec_bad_head(struct bgdma_rec_fifo *fifo)
 		bgdma_event_post(fifo->ctx, &event);
 }
 
+/* The reader cannot write here, so the header is made in place. */
+static void bgdma_packet_header(struct bgdma_packet *header,
+				const struct bgdma_stream *s,
+				const struct bgdma_principal *who, u32 n,
+				u8 flags)
+{
+	const struct bgdma_xfer *x = &s->x;
+	u32 length = le32_to_cpu(x->desc.length);
+
+	if (!x->done)
+		flags |= BGDMA_PACKET_FIRST;
+	if (x->done + n == length)
+		flags |= BGDMA_PACKET_LAST;
+	if (x->desc.flags & BGDMA_DESC_INTERRUPT)
+		flags |= BGDMA_PACKET_INTERRUPT;
+	if (x->desc.route & BGDMA_ROUTE_ADAPTIVE)
+		flags |= BGDMA_PACKET_ADAPTIVE;
+	header->type = x->desc.op;
+	header->flags = flags;
+	header->bytes = n;
+	header->src_rank = who->rank;
+	header->src_ctx = who->ctx;
+	header->dispatch = le16_to_cpu(x->desc.dispatch);
+	header->msg_id = x->id;
+	header->offset = x->done;
+	header->msg_length = length;
+	header->cookie = le64_to_cpu(x->desc.cookie);
+}
+
 /**
  * bgdma_rec_deliver() - append one packet
  * @fifo: which
- * @header: of the packet
- * @payload: header->bytes of it
+ * @s: stream whose message it belongs to
+ * @who: sender, as the packet shows it
+ * @payload: its bytes
+ * @n: so many
+ * @flags: BGDMA_PACKET_* besides those that follow from the message
  *
  * Context: inside a slice.
  * Return: BGDMA_STEP_DONE, BGDMA_STEP_WAIT when there is no room, or
  * BGDMA_E_FIFO.
  */
 int bgdma_rec_deliver(struct bgdma_rec_fifo *fifo,
-		      const struct bgdma_packet *header,
-		      const struct bgdma_payload *payload)
+		      const struct bgdma_stream *s,
+		      const struct bgdma_principal *who,
+		      const struct bgdma_payload *payload, u32 n, u8 flags)
 {
-	u32 record = bgdma_record_bytes(header->bytes);
+	u32 record = bgdma_record_bytes(n);
 	u64 used;
 	void *to;
 
@@ -200,8 +233,8 @@ int bgdma_rec_deliver(struct bgdma_rec_fifo *fifo,
 		return BGDMA_STEP_WAIT;
 	}
 	to = fifo->shm.addr + (fifo->tail & (fifo->size - 1));
-	memcpy(to, header, sizeof(*header));
-	to += sizeof(*header);
+	bgdma_packet_header(to, s, who, n, flags);
+	to += sizeof(struct bgdma_packet);
 	if (payload->n[0])
 		memcpy(to, payload->p[0], payload->n[0]);
 	if (payload->n[1])
@@ -209,7 +242,7 @@ int bgdma_rec_deliver(struct bgdma_rec_fifo *fifo,
 
 	fifo->packets++;
 	WRITE_ONCE(fifo->kern->packets, fifo->packets);
-	if (header->flags & BGDMA_PACKET_INTERRUPT) {
+	if (s->x.desc.flags & BGDMA_DESC_INTERRUPT) {
 		WRITE_ONCE(fifo->marked, fifo->marked + 1);
 		WRITE_ONCE(fifo->kern->marked, fifo->marked);
 	}

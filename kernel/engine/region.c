@@ -340,7 +340,8 @@ static u32 bgdma_local_right(u32 rights)
 static bool bgdma_region_may(const struct bgdma_region *region,
 			     const struct bgdma_ctx *ctx,
 			     const struct bgdma_principal *who, u32 rights,
-			     u64 off, u64 len, struct bgdma_fault *fault)
+			     u64 off, u64 len, struct bgdma_fault *fault,
+			     u64 *memo)
 {
 	u64 bound = U64_MAX;
 
@@ -348,7 +349,7 @@ static bool bgdma_region_may(const struct bgdma_region *region,
 		if (region->rights & bgdma_local_right(rights))
 			return true;
 	} else if (bgdma_granted(&region->grants, who, rights, off, len,
-				 &bound)) {
+				 &bound, memo)) {
 		return true;
 	}
 	*fault = (struct bgdma_fault) {
@@ -357,6 +358,15 @@ static bool bgdma_region_may(const struct bgdma_region *region,
 		.bound = bound == U64_MAX ? rights : bound,
 	};
 	return false;
+}
+
+static struct bgdma_region *bgdma_region_none(struct bgdma_fault *fault,
+					      u32 code, u64 off, u64 bound)
+{
+	*fault = (struct bgdma_fault) {
+		.code = code, .offset = off, .bound = bound,
+	};
+	return NULL;
 }
 
 /**
@@ -368,6 +378,7 @@ static bool bgdma_region_may(const struct bgdma_region *region,
  * @off: first byte of all that is left of the transfer
  * @len: bytes of it
  * @fault: filled in on failure
+ * @memo: see bgdma_granted()
  *
  * Context: inside a slice.
  * Return: the region with a busy reference, or NULL.
@@ -375,32 +386,22 @@ static bool bgdma_region_may(const struct bgdma_region *region,
 struct bgdma_region *bgdma_region_get(struct bgdma_ctx *ctx, u32 handle,
 				      const struct bgdma_principal *who,
 				      u32 rights, u64 off, u64 len,
-				      struct bgdma_fault *fault)
+				      struct bgdma_fault *fault, u64 *memo)
 {
 	struct bgdma_region *region;
 
-	fault->offset = off;
-	fault->bound = 0;
 	region = xa_load(&ctx->regions, BGDMA_HANDLE_SLOT(handle));
-	if (!region) {
-		fault->code = BGDMA_E_REGION;
+	if (unlikely(!region))
+		return bgdma_region_none(fault, BGDMA_E_REGION, off, 0);
+	if (unlikely(region->handle != handle))
+		return bgdma_region_none(fault, BGDMA_E_STALE, off, 0);
+	if (unlikely(off > region->length || len > region->length - off))
+		return bgdma_region_none(fault, BGDMA_E_BOUNDS, off,
+					 region->length);
+	if (!bgdma_region_may(region, ctx, who, rights, off, len, fault, memo))
 		return NULL;
-	}
-	if (region->handle != handle) {
-		fault->code = BGDMA_E_STALE;
-		return NULL;
-	}
-	if (off > region->length || len > region->length - off) {
-		fault->code = BGDMA_E_BOUNDS;
-		fault->bound = region->length;
-		return NULL;
-	}
-	if (!bgdma_region_may(region, ctx, who, rights, off, len, fault))
-		return NULL;
-	if (!bgdma_busy_get(&region->busy)) {
-		fault->code = BGDMA_E_REGION;
-		return NULL;
-	}
+	if (unlikely(!bgdma_busy_get(&region->busy)))
+		return bgdma_region_none(fault, BGDMA_E_REGION, off, 0);
 	return region;
 }
 
@@ -413,11 +414,8 @@ void bgdma_region_put(struct bgdma_region *region)
 	bgdma_busy_put(&region->busy);
 }
 
-/*
- * Region pages are never in high memory: we depend on 64 bit. The limit of a
- * page is spelled out so that the compiler sees it and copies inline.
- */
-static void *bgdma_region_at(const struct bgdma_region *region, u64 off,
+/* Region pages are never in high memory: we depend on 64 bit. */
+static __always_inline void *bgdma_region_at(const struct bgdma_region *region, u64 off,
 			     u32 want, u32 *got)
 {
 	u64 at = off + region->page_off;
@@ -451,6 +449,17 @@ void bgdma_region_span(const struct bgdma_region *region, u64 off, u32 n,
 					    &out->n[1]);
 }
 
+/*
+ * The limit is spelled out so that the compiler sees it and copies inline: for
+ * a page that beats the call of a routine that is tuned for any size.
+ */
+static __always_inline void bgdma_copy(void *to, const void *from, u32 n)
+{
+	if (n > PAGE_SIZE)
+		unreachable();
+	memcpy(to, from, n);
+}
+
 /**
  * bgdma_region_write() - copy bytes into a region
  * @region: held busy
@@ -470,7 +479,7 @@ void bgdma_region_write(const struct bgdma_region *region, u64 off,
 			u32 now;
 			void *to = bgdma_region_at(region, off, n, &now);
 
-			memcpy(to, from, now);
+			bgdma_copy(to, from, now);
 			from += now;
 			off += now;
 			n -= now;

@@ -88,7 +88,7 @@ static int bgdma_counter_test(struct bgdma_ctx *ctx,
 
 	if (cond->value)
 		return -EINVAL;
-	slot = bgdma_counter_find(ctx, kind, cond->object, NULL);
+	slot = bgdma_counter_find(ctx, kind, cond->object, NULL, NULL);
 	if (slot == -BGDMA_E_STALE)
 		return -ESTALE;
 	if (slot < 0)

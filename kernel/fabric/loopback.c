@@ -34,17 +34,12 @@ static void bgdma_target_learn(struct bgdma_stream *s, struct bgdma_ctx *target)
 	bgdma_remember(s->ctx, target->rank);
 }
 
-/* The target of a transfer with a busy reference, or NULL with a fault. */
-static struct bgdma_ctx *bgdma_target_get(struct bgdma_stream *s)
+/* Nobody known, or somebody else, or gone. */
+static struct bgdma_ctx *bgdma_target_find(struct bgdma_stream *s, u32 rank,
+					   u16 id, bool known)
 {
-	u32 rank = le32_to_cpu(s->x.desc.dst_rank);
-	u16 id = le16_to_cpu(s->x.desc.dst_ctx);
-	struct bgdma_ctx *target = s->peer;
-	bool known = target && target->rank == rank && target->id == id;
+	struct bgdma_ctx *target = NULL;
 
-	if (known && likely(bgdma_busy_get(&target->busy)))
-		return target;
-	target = NULL;
 	/* Whoever has its place now never saw the beginning. */
 	if (!known || !s->x.done)
 		target = bgdma_partition_peer(s->ctx->partition, rank, id);
@@ -62,6 +57,20 @@ static struct bgdma_ctx *bgdma_target_get(struct bgdma_stream *s)
 	}
 	bgdma_target_learn(s, target);
 	return target;
+}
+
+/* The target of a transfer with a busy reference, or NULL with a fault. */
+static __always_inline struct bgdma_ctx *
+bgdma_target_get(struct bgdma_stream *s)
+{
+	u32 rank = le32_to_cpu(s->x.desc.dst_rank);
+	u16 id = le16_to_cpu(s->x.desc.dst_ctx);
+	struct bgdma_ctx *target = s->peer;
+	bool known = target && target->rank == rank && target->id == id;
+
+	if (likely(known && bgdma_busy_get(&target->busy)))
+		return target;
+	return bgdma_target_find(s, rank, id, known);
 }
 
 static int bgdma_loopback_put(struct bgdma_stream *s,
