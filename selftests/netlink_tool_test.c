@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The tool bgdma: exit codes, what it says of errors, and its output. JSON is
+ * printed as lines "# json SUBCOMMAND TEXT", which tools/check/json_output.py holds
+ * against the schema.
+ */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+#include "utils.h"
+
+FIXTURE(tool) {
+	char out[64 * 1024];
+};
+
+FIXTURE_SETUP(tool)
+{
+	partition_new("4x3x2", "torus xz uid 7 gid 8");
+}
+
+FIXTURE_TEARDOWN(tool)
+{
+}
+
+/* Run `bgdma WORDS`: its exit code; what it printed to both is in @out. */
+static int run_tool(const char *words, char *out, size_t size)
+{
+	char line[256];
+	size_t n;
+	FILE *f;
+
+	snprintf(line, sizeof(line), "bgdma %s 2>&1", words);
+	f = popen(line, "r");
+	if (!f)
+		return -errno;
+	n = fread(out, 1, size - 1, f);
+	out[n] = '\0';
+	return WEXITSTATUS(pclose(f));
+}
+
+#define RUN(words) run_tool(words, self->out, sizeof(self->out))
+
+/* What was printed begins with, or contains, a text. */
+#define EXPECT_STARTS(text) \
+	EXPECT_EQ(0, strncmp(self->out, text, strlen(text))) { \
+		TH_LOG("%s", self->out); \
+	}
+#define EXPECT_HAS(text) \
+	EXPECT_NE(NULL, strstr(self->out, text)) { \
+		TH_LOG("%s", self->out); \
+	}
+
+struct told {
+	const char *words;
+	int code;
+	const char *text;
+};
+
+static const struct told errors[] = {
+	{ "", 1, "Usage: bgdma" },
+	{ "bogus", 1, "Error: \"bogus\" is unknown, try \"bgdma help\".\n" },
+	{ "-x", 1, "invalid option" },
+	{ "partition bogus", 1,
+	  "Error: \"bogus\" is unknown, try \"bgdma help\".\n" },
+	{ "partition add", 1,
+	  "Error: the name of the partition is missing.\n" },
+	{ "partition add p dims", 1, "Error: \"dims\" needs a value.\n" },
+	{ "partition add p bogus 1", 1, "Error: \"bogus\" is unknown.\n" },
+	{ "partition add p dims 2 dims 3", 1,
+	  "Error: \"dims\" was given already.\n" },
+	{ "partition add p torus x mesh y", 1,
+	  "Error: \"mesh\" was given already.\n" },
+	{ "partition add p dims 2y2", 1,
+	  "Error: dims: \"2y2\" is not like 8x4x2.\n" },
+	{ "partition add p dims 2x2x2x2", 1,
+	  "Error: dims: \"2x2x2x2\" is not like 8x4x2.\n" },
+	{ "partition add p dims 2x", 1,
+	  "Error: dims: \"2x\" is not like 8x4x2.\n" },
+	{ "partition add p torus xx", 1,
+	  "Error: \"xx\" is not like xy or none.\n" },
+	{ "partition add p mode 8", 1,
+	  "Error: mode: \"8\" is not a number.\n" },
+	{ "partition add p quantum -1", 1,
+	  "Error: quantum: \"-1\" is not a number.\n" },
+	{ "partition add p uid 4294967296", 1,
+	  "Error: owner: \"4294967296\" is not a number.\n" },
+	{ "partition add p owner no-such-user", 1,
+	  "Error: there is no user \"no-such-user\".\n" },
+	{ "partition add p group no-such-group", 1,
+	  "Error: there is no group \"no-such-group\".\n" },
+	{ "partition show a b", 1, "Error: \"b\" is one word too many.\n" },
+	{ "partition del a b", 1, "Error: \"b\" is one word too many.\n" },
+	{ "node bogus", 1,
+	  "Error: \"bogus\" is unknown, try \"bgdma help\".\n" },
+	{ "node show test/x", 1, "Error: \"x\" is not a rank.\n" },
+	{ "node show test/1.2", 1, "Error: \"1.2\" is not a rank.\n" },
+	{ "ctx show test/1.", 1, "Error: \"1.\" is not a rank.\n" },
+	{ "ctx show test/1.x", 1, "Error: \"1.x\" is not a context.\n" },
+	{ "fifo show test/1.2.3", 1, "Error: \"1.2.3\" is not a context.\n" },
+	{ "stat bogus", 1, "Error: \"bogus\" is one word too many.\n" },
+	{ "partition show nowhere", 2,
+	  "Error: bgdma: no such partition in this network namespace.\n" },
+	{ "fifo show nowhere", 2,
+	  "Error: bgdma: no such partition in this network namespace.\n" },
+	{ "ctx show test/24", 2,
+	  "Error: bgdma: the partition has no such rank.\n" },
+	{ "partition add test dims 1", 2,
+	  "Error: bgdma: there is a partition of this name.\n" },
+	{ "partition add p", 2,
+	  "Error: bgdma: dimensions along X, Y and Z are needed.\n" },
+	{ "partition add p dims 1x1025", 2,
+	  "Error: integer out of range: dimension Y, must be 1 to 1024.\n" },
+	{ "partition add p dims 1 quantum 1", 2,
+	  "Error: integer out of range: quantum, must be 4096 to 1048576.\n" },
+	{ "partition set test mode 700", 2,
+	  "Error: bgdma: a mode has read and write bits only.\n" },
+	{ "partition set test dims 2", 2,
+	  "Error: bgdma: the shape of a partition cannot change.\n" },
+};
+
+TEST_F(tool, says_what_is_wrong)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		EXPECT_EQ(errors[i].code, RUN(errors[i].words)) {
+			TH_LOG("bgdma %s", errors[i].words);
+		}
+		EXPECT_NE(NULL, strstr(self->out, errors[i].text)) {
+			TH_LOG("bgdma %s: %s", errors[i].words, self->out);
+		}
+	}
+}
+
+TEST_F(tool, name_that_is_too_long)
+{
+	EXPECT_EQ(2, RUN("partition add 12345678901234567890123456789012"
+			 " dims 1"));
+	EXPECT_STREQ("Error: Attribute failed policy validation: name,"
+		     " has at most 31 characters.\n", self->out);
+}
+
+TEST_F(tool, help)
+{
+	EXPECT_EQ(0, RUN("help"));
+	EXPECT_HAS("partition add NAME");
+	EXPECT_EQ(0, RUN("--help"));
+	EXPECT_HAS("partition add NAME");
+}
+
+TEST_F(tool, partition_text)
+{
+	EXPECT_EQ(0, RUN("partition show"));
+	EXPECT_STARTS("test: dims 4x3x2 torus xz ");
+	EXPECT_HAS(" mode 0666\n");
+	EXPECT_HAS("    nodes 24 contexts 0 poll-ns 50000"
+		   " quantum 65536 max-contexts 8192"
+		   " max-inj-fifos 1024\n");
+	EXPECT_EQ(0, RUN("partition set test mode 0600 poll-ns 0 quantum 4096"
+			 " max-contexts 3 max-inj-fifos 4"));
+	EXPECT_STREQ("", self->out);
+	EXPECT_EQ(0, RUN("partition show test"));
+	EXPECT_HAS(" mode 0600\n");
+	EXPECT_HAS(" poll-ns 0 quantum 4096"
+		   " max-contexts 3 max-inj-fifos 4\n");
+	EXPECT_EQ(0, RUN("partition del test"));
+	EXPECT_EQ(0, RUN("partition show"));
+	EXPECT_STREQ("", self->out);
+}
+
+TEST_F(tool, partition_json)
+{
+	EXPECT_EQ(0, RUN("-j partition show test"));
+	EXPECT_STREQ("[{\"name\":\"test\",\"uid\":7,\"gid\":8,"
+		     "\"poll_ns\":50000,\"quantum\":65536,"
+		     "\"max_contexts\":8192,\"max_inj_fifos\":1024,"
+		     "\"size\":24,\"contexts\":0,\"dims\":[4,3,2],"
+		     "\"torus\":[\"x\",\"z\"],\"mode\":\"0666\"}]\n",
+		     self->out);
+	EXPECT_EQ(0, RUN("-p partition show test"));
+	EXPECT_HAS("\n    \"name\":\"test\",");
+	EXPECT_EQ(2, RUN("-j partition show nowhere"));
+	EXPECT_EQ(NULL, strchr(self->out, '['));
+}
+
+TEST_F(tool, meshes)
+{
+	EXPECT_EQ(0, RUN("partition add m dims 8 mesh xy"));
+	EXPECT_EQ(0, RUN("partition show m"));
+	EXPECT_STARTS("m: dims 8x1x1 torus z ");
+	EXPECT_EQ(0, RUN("partition add n dims 8x8 torus none"));
+	EXPECT_EQ(0, RUN("partition show n"));
+	EXPECT_STARTS("n: dims 8x8x1 torus none ");
+}
+
+/* All kinds of objects: idle, in error, and waiting for each other. */
+static void populate(struct end *a, struct end *b)
+{
+	struct bgdma_desc d = d_nop();
+	struct inj broken;
+
+	end_new(a, 2);
+	end_new(b, 3);
+	inj_new(&broken, &a->n);
+	d.op = 200;
+	d.inj_ctr = htole32(a->ic);
+	inject(&broken, &d);
+	must(outcome(&broken, 0) == BGDMA_E_OP ? 0 : -EPROTO);
+	counter_add(&b->n, REC, b->rc, 5);
+	/* More than the reception FIFO takes. */
+	d = d_memfifo(3, b->rec.id, a->mem.handle, 0, PAIR_BYTES);
+	while (load(&a->inj.kern->state) != BGDMA_FIFO_BLOCKED) {
+		must(a->inj.tail < a->inj.entries ? 0 : -EPROTO);
+		inject(&a->inj, &d);
+		until(load(&a->inj.kern->done) == a->inj.tail ||
+		      load(&a->inj.kern->state) == BGDMA_FIFO_BLOCKED);
+	}
+}
+
+static void expect_json(struct __test_metadata *_metadata, const char *what,
+			const char *words, char *out, size_t size)
+{
+	EXPECT_EQ(0, run_tool(words, out, size));
+	EXPECT_GT(strlen(out), 3);
+	printf("# json %s %s", what, out);
+	fflush(stdout);
+}
+
+TEST_F(tool, everything)
+{
+	static const char *const kinds[] = { "partition", "node", "ctx",
+					     "counter", "fifo" };
+	struct end a, b;
+	char words[64];
+	size_t i;
+
+	populate(&a, &b);
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		snprintf(words, sizeof(words), "-j %s show test", kinds[i]);
+		expect_json(_metadata, kinds[i], words, self->out,
+			    sizeof(self->out));
+	}
+	expect_json(_metadata, "stat", "-j stat", self->out,
+		    sizeof(self->out));
+
+	EXPECT_EQ(0, RUN("fifo show test/2.0"));
+	EXPECT_HAS("test/2.0 injection-fifo 0: blocked"
+		   " holds 1 of ");
+	EXPECT_HAS("    waits for reception-fifo 0 of"
+		   " test/3.0\n");
+	EXPECT_HAS("test/2.0 injection-fifo 1: error"
+		   " holds 1 of ");
+	EXPECT_HAS("    error op lost 0 in"
+		   " injection-fifo 1 descriptor 0");
+	EXPECT_EQ(0, RUN("fifo show test/3"));
+	EXPECT_HAS("test/3.0 reception-fifo 0: busy");
+	EXPECT_HAS(" senders-wait\n");
+	EXPECT_HAS("test/3.0 remote-get-queue 0: idle"
+		   " holds 0 of ");
+	EXPECT_EQ(0, RUN("counter show test/3.0"));
+	EXPECT_HAS("test/3.0 reception-counter 0:"
+		   " value 5 wake-at 0");
+	EXPECT_EQ(0, RUN("node show"));
+	EXPECT_STARTS("test/2: at 2,0,0 owner ");
+	EXPECT_EQ(0, RUN("ctx show test/2"));
+	EXPECT_STARTS("test/2.0: incarnation 1");
+	EXPECT_HAS("    inj-fifos 2/16 rec-fifos 1/8"
+		   " rget-queues 1/4");
+	EXPECT_EQ(0, RUN("stat"));
+	EXPECT_STARTS("partitions 1 nodes 2 contexts 2 ");
+	node_close(&a.n);
+	node_close(&b.n);
+}
+
+/* A line that comes from the tool in time, without its end; or NULL. */
+static char *line_of(int fd, char *out, size_t size)
+{
+	struct pollfd p = { fd, POLLIN, 0 };
+	size_t n = 0;
+
+	while (n < size - 1 && poll(&p, 1, 20000) == 1 &&
+	       read(fd, out + n, 1) == 1) {
+		if (out[n] == '\n') {
+			out[n] = '\0';
+			return out;
+		}
+		n++;
+	}
+	return NULL;
+}
+
+/* It cannot be known when it listens: tell it until it says so. */
+static char *first_line(int fd, char *out, size_t size)
+{
+	struct pollfd p = { fd, POLLIN, 0 };
+	int tries;
+
+	for (tries = 0; tries < 200; tries++) {
+		must(-partition("set", PARTITION, "mode 0600"));
+		if (poll(&p, 1, 100) == 1)
+			break;
+	}
+	return line_of(fd, out, size);
+}
+
+TEST_F(tool, monitor)
+{
+	char *line = self->out;
+	int out[2];
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(out));
+	pid = fork();
+	if (!pid) {
+		dup2(out[1], STDOUT_FILENO);
+		execlp("bgdma", "bgdma", "-j", "monitor", NULL);
+		_exit(99);
+	}
+	ASSERT_NE(NULL, first_line(out[0], line, sizeof(self->out)));
+	EXPECT_NE(NULL, strstr(line, "\"event\":\"set\""));
+	EXPECT_EQ(0, partition("add", "m", "dims 2"));
+	do {
+		ASSERT_NE(NULL, line_of(out[0], line, sizeof(self->out)));
+	} while (strstr(line, "\"event\":\"set\""));
+	EXPECT_NE(NULL, strstr(line, "\"name\":\"m\""));
+	EXPECT_NE(NULL, strstr(line, "\"event\":\"new\""));
+	printf("# json monitor %s\n", line);
+	fflush(stdout);
+	EXPECT_EQ(0, partition("del", "m", ""));
+	ASSERT_NE(NULL, line_of(out[0], line, sizeof(self->out)));
+	EXPECT_NE(NULL, strstr(line, "\"event\":\"del\""));
+	kill(pid, SIGTERM);
+	waitpid(pid, NULL, 0);
+}
+
+TEST_HARNESS_MAIN
