@@ -44,11 +44,8 @@ static void submit_cmd(struct io_uring *ring, int fd, __u32 op,
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
 
-	memset(sqe, 0, sizeof(*sqe));
-	sqe->opcode = IORING_OP_URING_CMD;
-	sqe->fd = fd;
 	/* cmd_op lies where the offset of others is. */
-	sqe->off = op;
+	io_uring_prep_rw(IORING_OP_URING_CMD, sqe, fd, NULL, 0, op);
 	memcpy(sqe->cmd, arg, bytes);
 	sqe->user_data = data;
 	must(io_uring_submit(ring));
@@ -213,35 +210,23 @@ TEST_F(uring, waits_for_what_is_not_there)
 	EXPECT_EQ(-ENOENT, completion(&self->ring, 4));
 }
 
-TEST_F(uring, wait_cancelled)
+TEST_F(uring, wait_ends_with_its_ring)
 {
 	struct end *b = &self->b;
-	struct io_uring_sqe *sqe;
-	struct io_uring_cqe *cqe;
-	int seen = 0;
+	struct bgdma_attach at = { .ctx = 0 };
+	struct io_uring ring;
 
 	if (!WAITS(self))
 		SKIP(return, "no waits by io_uring");
+	must(io_uring_queue_init(8, &ring, 0));
 	counter_add(&b->n, REC, b->rc, 64);
-	submit_wait(&self->ring, b->n.fd, REC, b->rc, 7);
-	sqe = io_uring_get_sqe(&self->ring);
-	io_uring_prep_cancel64(sqe, 7, 0);
-	sqe->user_data = 8;
-	must(io_uring_submit(&self->ring));
-	while (seen != 3) {
-		struct __kernel_timespec patience = { .tv_sec = 20 };
-
-		ASSERT_EQ(0, io_uring_wait_cqe_timeout(&self->ring, &cqe,
-						       &patience));
-		if (cqe->user_data == 7) {
-			EXPECT_EQ(-ECANCELED, cqe->res);
-			seen |= 1;
-		} else {
-			seen |= 2;
-		}
-		io_uring_cqe_seen(&self->ring, cqe);
-	}
-	EXPECT_EQ(0, load(&cell(&b->n, REC, b->rc)->arm));
+	submit_wait(&ring, b->n.fd, REC, b->rc, 1);
+	ASSERT_TRUE(until(load(&cell(&b->n, REC, b->rc)->arm) == 1));
+	io_uring_queue_exit(&ring);
+	EXPECT_TRUE(until(!load(&cell(&b->n, REC, b->rc)->arm)));
+	/* Nothing of it holds the file. */
+	node_close(&b->n);
+	EXPECT_TRUE(until(!node_try(&b->n, PARTITION, 1, &at)));
 }
 
 TEST_F(uring, wait_ends_with_the_partition)
