@@ -145,9 +145,9 @@ struct bgdma_grants {
 	struct bgdma_grant_entry e[];
 };
 
-bool bgdma_granted(struct bgdma_grants __rcu *const *where,
-		   const struct bgdma_principal *who, u32 rights,
-		   u64 off, u64 len, u64 *bound, u64 *memo);
+bool bgdma_grants_cover(const struct bgdma_grants *grants,
+			const struct bgdma_principal *who, u32 rights,
+			u64 off, u64 len, u64 *bound, u64 *memo);
 int bgdma_grant(struct bgdma_ctx *ctx, struct bgdma_grant *arg);
 int bgdma_revoke(struct bgdma_ctx *ctx, u32 id);
 void bgdma_grants_drop(struct bgdma_grants __rcu **where);
@@ -248,6 +248,23 @@ struct bgdma_region {
 };
 
 /**
+ * struct bgdma_region_memo - a region that somebody uses again and again
+ * @region: it; not a reference
+ * @incarnation: of the context that owns it
+ * @handle: of it
+ * @freed: the context's count of freed regions when it was looked up: as long
+ *	as that stands, the region is there
+ * @granted: for bgdma_granted()
+ */
+struct bgdma_region_memo {
+	struct bgdma_region *region;
+	u32 incarnation;
+	u32 handle;
+	u32 freed;
+	u64 granted;
+};
+
+/**
  * struct bgdma_payload - bytes of one step, in at most two pieces
  * @p: where
  * @n: bytes
@@ -268,7 +285,8 @@ void bgdma_regions_free(struct bgdma_ctx *ctx);
 struct bgdma_region *bgdma_region_get(struct bgdma_ctx *ctx, u32 handle,
 				      const struct bgdma_principal *who,
 				      u32 rights, u64 off, u64 len,
-				      struct bgdma_fault *fault, u64 *memo);
+				      struct bgdma_fault *fault,
+				      struct bgdma_region_memo *memo);
 void bgdma_region_put(struct bgdma_region *region);
 void bgdma_region_span(const struct bgdma_region *region, u64 off, u32 n,
 		       struct bgdma_payload *out);
@@ -322,6 +340,7 @@ void bgdma_region_write(const struct bgdma_region *region, u64 off,
  * @regions: by slot; xa_lock, read under RCU
  * @region_next: slot to try next
  * @region_gen: generation of the slots given out in this round
+ * @regions_freed: counts; written under @lock, read inside slices
  * @grant_next: id of the next grant
  * @event_lock: a leaf too, for one event
  * @events: the ring
@@ -373,6 +392,7 @@ struct bgdma_ctx {
 	struct xarray regions;
 	u32 region_next;
 	u32 region_gen;
+	u32 regions_freed;
 	u32 grant_next;
 	spinlock_t event_lock;
 	struct bgdma_event *events;
@@ -498,7 +518,8 @@ void bgdma_deliver_abort(struct bgdma_ctx *ctx, struct bgdma_stream *s,
  * @put: bytes for the target region, at most BGDMA_PACKET_MAX
  * @memfifo: one packet
  * @rget: all descriptors of one remote get
- * @count: so many bytes (or one transfer) are visible at the target
+ * @count: bytes that were not counted yet are visible at the target; with the
+ *	last piece of a transfer @put and @memfifo count by themselves
  * @abort: the transfer ends here, with so many bytes never to come
  * @refused: tell the sender of a remote descriptor that it was refused
  *

@@ -68,4 +68,32 @@ static inline void bgdma_slice_end(void)
 	rcu_dereference_check(p, rcu_read_lock_held() || \
 				 rcu_read_lock_sched_held())
 
+/**
+ * bgdma_granted() - may somebody use an object?
+ * @where: grants of the object
+ * @who: asks
+ * @rights: BGDMA_RIGHT_*, all of them needed
+ * @off: first byte, for regions
+ * @len: bytes
+ * @bound: where the last grant that fits but for its range ends; only written
+ *	when one does
+ * @memo: serial of the array that last said yes to this question for any
+ *	range, kept by whoever asks the same again and again; or NULL
+ *
+ * Context: inside a slice.
+ * Return: true if one grant covers all of it.
+ */
+static inline bool bgdma_granted(struct bgdma_grants __rcu *const *where,
+				 const struct bgdma_principal *who, u32 rights,
+				 u64 off, u64 len, u64 *bound, u64 *memo)
+{
+	const struct bgdma_grants *grants = bgdma_deref(*where);
+
+	if (!grants)
+		return false;
+	if (memo && *memo == READ_ONCE(grants->serial))
+		return true;
+	return bgdma_grants_cover(grants, who, rights, off, len, bound, memo);
+}
+
 #endif /* _BGDMA_BUSY_H */

@@ -42,20 +42,39 @@ static int bgdma_rec_counter(struct bgdma_ctx *ctx, struct bgdma_stream *s)
 	return bgdma_counter_find(ctx, BGDMA_RECEPTION,
 				  le32_to_cpu(s->x.desc.rec_ctr),
 				  bgdma_is_owner(ctx, who) ? NULL : who,
-				  &s->memo[BGDMA_MEMO_COUNTER]);
+				  &s->memo.counter);
 }
 
-/* A transfer whose reception counter is no good moves nothing. */
-static int bgdma_rec_counter_check(struct bgdma_ctx *ctx,
-				   struct bgdma_stream *s)
+/*
+ * A transfer whose reception counter is no good moves nothing: the slot, or
+ * BGDMA_NO_SLOT, or another negative number with a fault.
+ */
+#define BGDMA_NO_SLOT	(-1)
+
+static int bgdma_rec_slot(struct bgdma_ctx *ctx, struct bgdma_stream *s)
 {
 	int slot;
 
 	if (s->x.desc.rec_ctr == cpu_to_le32(BGDMA_NONE))
-		return 0;
+		return BGDMA_NO_SLOT;
 	slot = bgdma_rec_counter(ctx, s);
-	return slot >= 0 ? 0 : bgdma_fault(s, -slot,
-					   le32_to_cpu(s->x.desc.rec_ctr), 0);
+	if (slot >= 0)
+		return slot;
+	bgdma_fault(s, -slot, le32_to_cpu(s->x.desc.rec_ctr), 0);
+	return slot;
+}
+
+/* The last piece is visible: count what was not counted yet. */
+static void bgdma_rec_count_last(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+				 int slot, u32 n)
+{
+	struct bgdma_xfer *x = &s->x;
+
+	if (slot < 0 || x->done + n != le32_to_cpu(x->desc.length))
+		return;
+	bgdma_counter_sub(ctx, BGDMA_RECEPTION, slot,
+			  x->desc.flags & BGDMA_DESC_OPS ? 1 :
+							   x->uncounted + n);
 }
 
 /**
@@ -73,19 +92,21 @@ int bgdma_deliver_put(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 {
 	struct bgdma_xfer *x = &s->x;
 	u64 off = le64_to_cpu(x->desc.u.at.dst_off) + x->done;
+	int slot = bgdma_rec_slot(ctx, s);
 	struct bgdma_region *region;
 
-	if (bgdma_rec_counter_check(ctx, s))
+	if (unlikely(slot < BGDMA_NO_SLOT))
 		return x->fault.code;
 	region = bgdma_region_get(ctx, le32_to_cpu(x->desc.u.at.dst_region),
 				  bgdma_principal_at(ctx, s), BGDMA_RIGHT_WRITE,
 				  off, le32_to_cpu(x->desc.length) - x->done,
-				  &x->fault, &s->memo[BGDMA_MEMO_REGION]);
+				  &x->fault, &s->memo.dst);
 	if (!region)
 		return x->fault.code;
 	bgdma_region_write(region, off, payload);
 	bgdma_region_put(region);
 	trace_bgdma_packet(ctx, s, n);
+	bgdma_rec_count_last(ctx, s, slot, n);
 	return BGDMA_STEP_DONE;
 }
 
@@ -115,18 +136,19 @@ int bgdma_deliver_memfifo(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 {
 	const struct bgdma_principal *who = bgdma_principal_at(ctx, s);
 	struct bgdma_rec_fifo *fifo = bgdma_rec_find(ctx, s);
+	int ret, slot;
 	u64 bound;
-	int ret;
 
 	if (!fifo)
 		return bgdma_fault(s, BGDMA_E_FIFO,
 				   le16_to_cpu(s->x.desc.dst_fifo), ctx->n_rec);
 	if (!bgdma_is_owner(ctx, who) &&
 	    !bgdma_granted(&fifo->grants, who, BGDMA_RIGHT_ACCEPT, 0, 0,
-			   &bound, &s->memo[BGDMA_MEMO_FIFO]))
+			   &bound, &s->memo.fifo))
 		return bgdma_fault(s, BGDMA_E_RIGHTS, fifo->id,
 				   BGDMA_RIGHT_ACCEPT);
-	if (bgdma_rec_counter_check(ctx, s))
+	slot = bgdma_rec_slot(ctx, s);
+	if (unlikely(slot < BGDMA_NO_SLOT))
 		return s->x.fault.code;
 	for (;;) {
 		ret = bgdma_rec_deliver(fifo, s, who, payload, n, 0);
@@ -143,6 +165,7 @@ int bgdma_deliver_memfifo(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	if (ret)
 		return bgdma_fault(s, ret, fifo->id, 0);
 	trace_bgdma_packet(ctx, s, n);
+	bgdma_rec_count_last(ctx, s, slot, n);
 	return BGDMA_STEP_DONE;
 }
 
@@ -194,7 +217,7 @@ int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 }
 
 /**
- * bgdma_deliver_count() - bytes, or a transfer, are visible at the target
+ * bgdma_deliver_count() - bytes are visible at the target, more will come
  * @ctx: target, held busy
  * @s: stream that they came from
  * @n: so many

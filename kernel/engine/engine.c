@@ -26,7 +26,8 @@
 #include "engine.h"
 #include "ring.h"
 
-#define BGDMA_INLINE_BYTES	16384
+/* Copied in less time than it takes to wake a thread for it. */
+#define BGDMA_INLINE_BYTES	131072
 #define BGDMA_INLINE_DESCS	32
 #define BGDMA_TURN_DESCS	256
 #define BGDMA_POOL_LINGER	(10 * HZ)

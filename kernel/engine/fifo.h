@@ -15,12 +15,12 @@
 #define BGDMA_STREAM_EXPIRED	5	/* waited too long */
 #define BGDMA_STREAM_WANTED	6	/* a control call waits to own it */
 
-/* What a stream remembers of the grants of its target. */
-enum bgdma_memo {
-	BGDMA_MEMO_FIFO,
-	BGDMA_MEMO_REGION,
-	BGDMA_MEMO_COUNTER,
-	BGDMA_MEMOS
+/* What a stream remembers of the objects that it used last. */
+struct bgdma_memo {
+	u64 fifo;
+	u64 counter;
+	struct bgdma_region_memo src;
+	struct bgdma_region_memo dst;
 };
 
 /**
@@ -78,7 +78,7 @@ struct bgdma_stream_stats {
  * @good: first half of the last descriptor that was found good, where that
  *	half decides; owner only
  * @has_good: there was one; owner only
- * @memo: grants that said yes, for bgdma_granted(); owner only
+ * @memo: what need not be looked up again; owner only
  * @run_node: in ctx.runnable; rq_lock
  * @park_node: in the list of an object that it waits for; park_lock
  * @timed_node: in engine.timed; park_lock
@@ -100,7 +100,7 @@ struct bgdma_stream {
 	struct bgdma_ctx *peer;
 	u64 good[4];
 	bool has_good;
-	u64 memo[BGDMA_MEMOS];
+	struct bgdma_memo memo;
 	struct list_head run_node;
 	struct list_head park_node;
 	struct list_head timed_node;

@@ -25,39 +25,33 @@ static bool bgdma_grant_fits(const struct bgdma_grant_entry *e,
 }
 
 /**
- * bgdma_granted() - may somebody use an object?
- * @where: grants of the object
+ * bgdma_grants_cover() - does one of the grants say yes?
+ * @grants: of the object
  * @who: asks
  * @rights: BGDMA_RIGHT_*, all of them needed
  * @off: first byte, for regions
  * @len: bytes
- * @bound: where the last grant that fits but for its range ends; only written
- *	when one does
- * @memo: serial of the array that last said yes to this question for any
- *	range, kept by whoever asks the same again and again; or NULL
+ * @bound: as for bgdma_granted()
+ * @memo: as for bgdma_granted()
  *
  * Context: inside a slice.
- * Return: true if one grant covers all of it.
  */
-bool bgdma_granted(struct bgdma_grants __rcu *const *where,
-		   const struct bgdma_principal *who, u32 rights,
-		   u64 off, u64 len, u64 *bound, u64 *memo)
+bool bgdma_grants_cover(const struct bgdma_grants *grants,
+			const struct bgdma_principal *who, u32 rights,
+			u64 off, u64 len, u64 *bound, u64 *memo)
 {
-	const struct bgdma_grants *grants = bgdma_deref(*where);
+	/* Before the entries: pairs with bgdma_grant_undo(). */
+	u64 serial = smp_load_acquire(&grants->serial);
 	u32 i;
 
-	if (!grants)
-		return false;
-	if (memo && *memo == grants->serial)
-		return true;
-	for (i = 0; i < grants->n; i++) {
+	for (i = 0; i < READ_ONCE(grants->n); i++) {
 		const struct bgdma_grant_entry *e = &grants->e[i];
 
 		if (!bgdma_grant_fits(e, who, rights))
 			continue;
 		if (off >= e->lo && off <= e->hi && len <= e->hi - off) {
 			if (memo && !e->lo && e->hi == U64_MAX)
-				*memo = grants->serial;
+				*memo = serial;
 			return true;
 		}
 		*bound = e->hi;
@@ -201,7 +195,8 @@ static void bgdma_grant_undo(struct bgdma_ctx *ctx,
 		grants = bgdma_grants_now(ctx, where);
 		/* The newest entry is the last; readers never see it empty. */
 		WRITE_ONCE(grants->n, grants->n - 1);
-		WRITE_ONCE(grants->serial, bgdma_grants_serial());
+		/* Nobody keeps a yes of before under the new serial. */
+		smp_store_release(&grants->serial, bgdma_grants_serial());
 	}
 }
 

@@ -35,7 +35,8 @@ static int bgdma_source_get(struct bgdma_stream *s, u32 rights, u32 n,
 	*region = bgdma_region_get(s->ctx, le32_to_cpu(x->desc.u.at.src_region),
 				   &s->who, rights, off,
 				   le32_to_cpu(x->desc.length) - x->done,
-				   &x->fault, NULL);
+				   &x->fault, rights == BGDMA_RIGHT_READ ?
+						      &s->memo.src : NULL);
 	if (!*region)
 		return x->fault.code;
 	bgdma_region_span(*region, off, n, out);
@@ -48,21 +49,21 @@ static void bgdma_source_put(struct bgdma_region *region)
 		bgdma_region_put(region);
 }
 
-/* Take what was moved off the counters, on both sides. */
+/*
+ * Take what was moved off the counters. When the last piece was delivered the
+ * target has counted already.
+ */
 static void bgdma_xfer_count(struct bgdma_stream *s, bool last)
 {
 	struct bgdma_xfer *x = &s->x;
-	u32 n = x->uncounted, rec = n;
+	u32 n = x->uncounted;
 
 	x->uncounted = 0;
-	if (x->desc.rec_ctr != cpu_to_le32(BGDMA_NONE)) {
-		if (x->desc.flags & BGDMA_DESC_OPS)
-			rec = last;
-		if (rec)
-			bgdma_fabric(s)->count(s, rec);
-	}
 	if (x->inj_slot >= 0)
 		bgdma_counter_sub(s->ctx, BGDMA_INJECTION, x->inj_slot, n);
+	if (!last && n && x->desc.rec_ctr != cpu_to_le32(BGDMA_NONE) &&
+	    !(x->desc.flags & BGDMA_DESC_OPS))
+		bgdma_fabric(s)->count(s, n);
 }
 
 static int bgdma_piece(struct bgdma_stream *s, u32 n)

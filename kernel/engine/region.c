@@ -309,6 +309,8 @@ int bgdma_region_free(struct bgdma_ctx *ctx, u32 handle)
 	mutex_unlock(&ctx->map_lock);
 	if (!region)
 		return -ENOENT;
+	/* After the erasure, before the grace period: bgdma_region_find(). */
+	smp_store_release(&ctx->regions_freed, ctx->regions_freed + 1);
 	bgdma_region_destroy(region);
 	return 0;
 }
@@ -341,7 +343,7 @@ static bool bgdma_region_may(const struct bgdma_region *region,
 			     const struct bgdma_ctx *ctx,
 			     const struct bgdma_principal *who, u32 rights,
 			     u64 off, u64 len, struct bgdma_fault *fault,
-			     u64 *memo)
+			     struct bgdma_region_memo *memo)
 {
 	u64 bound = U64_MAX;
 
@@ -349,7 +351,7 @@ static bool bgdma_region_may(const struct bgdma_region *region,
 		if (region->rights & bgdma_local_right(rights))
 			return true;
 	} else if (bgdma_granted(&region->grants, who, rights, off, len,
-				 &bound, memo)) {
+				 &bound, memo ? &memo->granted : NULL)) {
 		return true;
 	}
 	*fault = (struct bgdma_fault) {
@@ -358,6 +360,35 @@ static bool bgdma_region_may(const struct bgdma_region *region,
 		.bound = bound == U64_MAX ? rights : bound,
 	};
 	return false;
+}
+
+static struct bgdma_region *bgdma_region_look(struct bgdma_ctx *ctx, u32 handle,
+					      struct bgdma_region_memo *memo)
+{
+	/* Before the look: a region that goes meanwhile is not remembered. */
+	u32 freed = smp_load_acquire(&ctx->regions_freed);
+	struct bgdma_region *region;
+
+	region = xa_load(&ctx->regions, BGDMA_HANDLE_SLOT(handle));
+	if (memo && region && region->handle == handle) {
+		memo->region = region;
+		memo->incarnation = ctx->who.incarnation;
+		memo->handle = handle;
+		memo->freed = freed;
+	}
+	return region;
+}
+
+/* A region cannot be freed inside a slice that saw the count unchanged. */
+static __always_inline struct bgdma_region *
+bgdma_region_find(struct bgdma_ctx *ctx, u32 handle,
+		  struct bgdma_region_memo *memo)
+{
+	if (memo && memo->handle == handle &&
+	    memo->incarnation == ctx->who.incarnation &&
+	    memo->freed == READ_ONCE(ctx->regions_freed))
+		return memo->region;
+	return bgdma_region_look(ctx, handle, memo);
 }
 
 static struct bgdma_region *bgdma_region_none(struct bgdma_fault *fault,
@@ -378,7 +409,7 @@ static struct bgdma_region *bgdma_region_none(struct bgdma_fault *fault,
  * @off: first byte of all that is left of the transfer
  * @len: bytes of it
  * @fault: filled in on failure
- * @memo: see bgdma_granted()
+ * @memo: of whoever asks again and again; or NULL
  *
  * Context: inside a slice.
  * Return: the region with a busy reference, or NULL.
@@ -386,11 +417,12 @@ static struct bgdma_region *bgdma_region_none(struct bgdma_fault *fault,
 struct bgdma_region *bgdma_region_get(struct bgdma_ctx *ctx, u32 handle,
 				      const struct bgdma_principal *who,
 				      u32 rights, u64 off, u64 len,
-				      struct bgdma_fault *fault, u64 *memo)
+				      struct bgdma_fault *fault,
+				      struct bgdma_region_memo *memo)
 {
 	struct bgdma_region *region;
 
-	region = xa_load(&ctx->regions, BGDMA_HANDLE_SLOT(handle));
+	region = bgdma_region_find(ctx, handle, memo);
 	if (unlikely(!region))
 		return bgdma_region_none(fault, BGDMA_E_REGION, off, 0);
 	if (unlikely(region->handle != handle))

@@ -158,7 +158,7 @@ static bool bgdma_sub_take(struct bgdma_rget_sub *sub,
 	idle = !s->x.active && !test_bit(BGDMA_STREAM_DEAD, &s->flags);
 	if (idle) {
 		s->who = *who;
-		memset(s->memo, 0, sizeof(s->memo));
+		memset(&s->memo, 0, sizeof(s->memo));
 		s->has_good = false;
 		/* What the owner sends to itself keeps the owner's rights. */
 		s->remote = !bgdma_same(who, &s->ctx->who);
