@@ -166,18 +166,22 @@ static bool is_there(struct side *s, const struct bgdma_counter *counter)
 			 bgdma_rec_peek(s->in) != NULL;
 }
 
-/* No event is good news here, if it is not about somebody else. */
-static bool bad_event(struct side *s)
+/*
+ * What an event means for us; NULL: nothing. No event is good news here, if it
+ * is not about somebody else.
+ */
+static const char *bad_event(struct side *s)
 {
 	const struct bgdma_event *event;
 
 	while ((event = bgdma_event_peek(s->ctx))) {
-		if (event->type != BGDMA_EVENT_PEER_DOWN ||
-		    event->peer_rank == s->peer)
-			return true;
+		if (event->type != BGDMA_EVENT_PEER_DOWN)
+			return "cannot go on";
+		if (event->peer_rank == s->peer)
+			return "the other side died, or left";
 		bgdma_event_release(s->ctx);
 	}
-	return false;
+	return NULL;
 }
 
 /* Return: false: it is time to sleep. */
@@ -214,13 +218,15 @@ static void sleep_until(struct side *s, const struct bgdma_counter *counter)
 void side_wait(struct side *s, struct bgdma_counter *counter)
 {
 	struct bgdma_record record;
+	const char *bad;
 
 	while (!is_there(s, counter)) {
 		if (bgdma_ctx_dead(s->ctx))
 			side_die(s, "the partition is gone", 0);
+		bad = bad_event(s);
 		/* The peer may have said its last word before it left. */
-		if (bad_event(s) && !is_there(s, counter))
-			side_die(s, "cannot go on", 0);
+		if (bad && !is_there(s, counter))
+			side_die(s, bad, 0);
 		if (!spin(s, counter))
 			sleep_until(s, counter);
 	}

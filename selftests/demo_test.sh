@@ -1,0 +1,106 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# The demonstration: files of several sizes, a death on each side, and a hash
+# that is wrong. Needs root and the programs of tools/demos on PATH.
+
+if [ "$(id -u)" != 0 ] || [ ! -c /dev/bgdma ] || ! command -v demo >/dev/null
+then
+	echo "1..0 # SKIP needs root, the module and the demonstration"
+	exit 4
+fi
+demos=$(dirname "$(command -v demo)")
+dir=$(mktemp -d) || exit 1
+number=0
+failed=0
+
+result() {	# WORDS...: what $? says; the log of what failed
+	if [ $? -eq 0 ]; then
+		status=ok
+	else
+		status="not ok"
+		failed=$((failed + 1))
+		sed 's/^/# /' "$dir"/log*
+	fi
+	number=$((number + 1))
+	echo "$status $number $*"
+}
+
+# send FILE: through the demonstration; the same must come out.
+send() {
+	rm -f "$dir/out"
+	demo -o "$dir/out" "$1" >"$dir/log" 2>&1 && cmp "$1" "$dir/out" &&
+		[ "$(grep -c 'node [01]  *[0-9a-f]\{64\}$' "$dir/log")" = 6 ]
+}
+
+# dies VICTIM WITNESS METHOD: kill one side in the middle; the other must say
+# so and fail.
+dies() {
+	rm -f "$dir"/log*
+	bgdma partition add demo dims 2x1x1 || return
+	"$demos/receiver" "$3" >"$dir/log.receiver" 2>&1 &
+	receiver=$!
+	until grep -q ready "$dir/log.receiver"; do
+		sleep 0.05
+	done
+	"$demos/sender" "$3" "$dir/large" >"$dir/log.sender" 2>&1 &
+	sender=$!
+	until grep -q moving "$dir/log.receiver"; do
+		kill -0 $receiver $sender || break
+		sleep 0.05
+	done
+	eval "kill -9 \$$1; wait \$$1; wait \$$2"
+	code=$?
+	bgdma partition del demo
+	[ $code -eq 1 ] && grep -q "the other side died" "$dir/log.$2"
+} 2>/dev/null
+
+echo "TAP version 13"
+bgdma partition del demo 2>/dev/null
+
+: >"$dir/empty"
+send "$dir/empty"
+result "an empty file"
+printf x >"$dir/one"
+send "$dir/one"
+result "1 byte"
+head -c 100001 /dev/urandom >"$dir/small"
+send "$dir/small"
+result "100,001 bytes"
+head -c 20000000 /dev/urandom >"$dir/windows"
+send "$dir/windows"
+result "more than two windows"
+
+demo "$dir/nothing" >"$dir/log" 2>&1
+[ $? -eq 2 ]
+result "no such file"
+
+truncate -s 512M "$dir/large"
+for method in memfifo put rget; do
+	dies sender receiver $method
+	result "$method: the sender is killed"
+	dies receiver sender $method
+	result "$method: the receiver is killed"
+done
+rm "$dir/large"
+
+# A sender that tells another hash than it has.
+mkdir "$dir/demos"
+cp "$demos/demo" "$demos/receiver" "$dir/demos"
+cat >"$dir/demos/sender" <<END
+#!/bin/sh
+"$demos/sender" "\$@" | sed 's/^sha256 .*/sha256 0123/'
+END
+chmod +x "$dir/demos/sender"
+"$dir/demos/demo" "$dir/small" >"$dir/log" 2>&1
+[ $? -eq 1 ] && [ "$(grep -c FAILED "$dir/log")" = 3 ]
+result "a wrong hash"
+
+bgdma partition add demo dims 2x1x1 &&
+	"$demos/first" >"$dir/log" 2>&1 &&
+	grep -q "node 0 says: hello" "$dir/log"
+result "the first program of the README"
+bgdma partition del demo
+
+echo "1..$number"
+rm -rf "$dir"
+[ $failed -eq 0 ]
