@@ -14,7 +14,7 @@ if [ "$(id -u)" != 0 ] || [ ! -d /sys/module/bgdma ]; then
 fi
 # Tests that run below bring a small machine to its knees anyway.
 histories="abi_test attach_test put_test fifo_test cancel_test memfifo_test
-rget_test counter_test desc_test security_test uring_test"
+rget_test counter_test wait_test desc_test security_test uring_test"
 number=0
 failed=0
 
