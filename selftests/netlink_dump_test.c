@@ -625,4 +625,43 @@ TEST_F(dump, goes_on_while_contexts_go)
 	node_close(&m);
 }
 
+/* Comes and goes, with some of everything, until the flag is set. */
+static int come_and_go(void *stop)
+{
+	struct end e;
+
+	while (!load((int *)stop)) {
+		end_new(&e, 1);
+		node_close(&e.n);
+	}
+	exit(0);
+}
+
+TEST_F(dump, races_with_attach)
+{
+	static const int cmds[] = { BGDMA_CMD_NODE_GET, BGDMA_CMD_CTX_GET,
+				    BGDMA_CMD_COUNTER_GET,
+				    BGDMA_CMD_FIFO_GET };
+	int *stop = shared(sizeof(*stop));
+	struct last s = { 0 };
+	unsigned int i, seen = 0;
+	pid_t pid[2];
+	int n;
+
+	for (i = 0; i < 2; i++)
+		pid[i] = start_child(come_and_go, stop);
+	for (i = 0; i < 2000; i++) {
+		n = count(&self->l, cmds[i % 4], NULL, WITHOUT, WITHOUT);
+		EXPECT_GE(n, 0);
+		seen += n > 0;
+		EXPECT_EQ(0, stats(&self->l, &s));
+	}
+	EXPECT_GT(seen, 0);
+	store(stop, 1);
+	for (i = 0; i < 2; i++)
+		waitpid(pid[i], NULL, 0);
+	EXPECT_EQ(0, count(&self->l, BGDMA_CMD_NODE_GET, NULL, WITHOUT,
+			   WITHOUT));
+}
+
 TEST_HARNESS_MAIN
