@@ -264,14 +264,20 @@ struct bgdma_region_memo {
 	u64 granted;
 };
 
+/* Bytes of one slice: what is copied without a chance to be preempted. */
+#define BGDMA_SLICE_MAX		16384
+#define BGDMA_PIECES_MAX	(BGDMA_SLICE_MAX / PAGE_SIZE + 1)
+
 /**
- * struct bgdma_payload - bytes of one step, in at most two pieces
+ * struct bgdma_payload - bytes of one slice, page by page
+ * @pieces: so many
  * @p: where
  * @n: bytes
  */
 struct bgdma_payload {
-	const void *p[2];
-	u32 n[2];
+	u32 pieces;
+	u32 n[BGDMA_PIECES_MAX];
+	const void *p[BGDMA_PIECES_MAX];
 };
 
 int bgdma_region_pin(struct bgdma_ctx *ctx, struct bgdma_region_pin *arg,
@@ -515,7 +521,7 @@ void bgdma_deliver_abort(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 
 /**
  * struct bgdma_fabric_ops - how a stream's transfer reaches its target
- * @put: bytes for the target region, at most BGDMA_PACKET_MAX
+ * @put: bytes for the target region, at most BGDMA_SLICE_MAX
  * @memfifo: one packet
  * @rget: all descriptors of one remote get
  * @count: bytes that were not counted yet are visible at the target; with the

@@ -69,7 +69,7 @@ static inline __le32 bgdma__desc_handle(uint32_t handle)
 }
 
 /* What all operations have in common. */
-static inline void bgdma__desc_init(struct bgdma_desc *desc, enum bgdma_op op,
+BGDMA_INLINE void bgdma__desc_init(struct bgdma_desc *desc, enum bgdma_op op,
 				   const struct bgdma_transfer *t)
 {
 	desc->op = (__u8)op;
@@ -93,14 +93,14 @@ static inline void bgdma__desc_init(struct bgdma_desc *desc, enum bgdma_op op,
 }
 
 /* The operations that stay in the context name no target. */
-static inline void bgdma__desc_local(struct bgdma_desc *desc)
+BGDMA_INLINE void bgdma__desc_local(struct bgdma_desc *desc)
 {
 	desc->dst_rank = 0;
 	desc->dst_ctx = 0;
 	desc->route = 0;
 }
 
-static inline void bgdma__desc_to(struct bgdma_desc *desc,
+BGDMA_INLINE void bgdma__desc_to(struct bgdma_desc *desc,
 				 const struct bgdma_transfer *t)
 {
 	desc->rec_ctr = bgdma__desc_handle(t->remote_counter);
@@ -108,7 +108,7 @@ static inline void bgdma__desc_to(struct bgdma_desc *desc,
 	desc->u.at.dst_off = __cpu_to_le64(t->to.offset);
 }
 
-static inline void bgdma__desc_packet(struct bgdma_desc *desc,
+BGDMA_INLINE void bgdma__desc_packet(struct bgdma_desc *desc,
 				     const struct bgdma_transfer *t)
 {
 	desc->dst_fifo = __cpu_to_le16(t->dest_fifo);
@@ -120,7 +120,7 @@ static inline void bgdma__desc_packet(struct bgdma_desc *desc,
  * @desc: out
  * @flags: 0 or BGDMA_DESC_FENCE
  */
-static inline void bgdma_desc_nop(struct bgdma_desc *desc, uint8_t flags)
+BGDMA_INLINE void bgdma_desc_nop(struct bgdma_desc *desc, uint8_t flags)
 {
 	struct bgdma_transfer t;
 
@@ -134,7 +134,7 @@ static inline void bgdma_desc_nop(struct bgdma_desc *desc, uint8_t flags)
  * @desc: out
  * @t: uses all but @to and @remote_counter
  */
-static inline void bgdma_desc_memfifo(struct bgdma_desc *desc,
+BGDMA_INLINE void bgdma_desc_memfifo(struct bgdma_desc *desc,
 				      const struct bgdma_transfer *t)
 {
 	bgdma__desc_init(desc, BGDMA_OP_MEMFIFO, t);
@@ -146,7 +146,7 @@ static inline void bgdma_desc_memfifo(struct bgdma_desc *desc,
  * @desc: out
  * @t: uses all but @dest, @dest_ctx, @to, @remote_counter and @route
  */
-static inline void bgdma_desc_local_memfifo(struct bgdma_desc *desc,
+BGDMA_INLINE void bgdma_desc_local_memfifo(struct bgdma_desc *desc,
 					    const struct bgdma_transfer *t)
 {
 	bgdma_desc_memfifo(desc, t);
@@ -162,7 +162,7 @@ static inline void bgdma_desc_local_memfifo(struct bgdma_desc *desc,
  * @data: payload
  * @length: bytes, at most BGDMA_INLINE_MAX
  */
-static inline void bgdma_desc_inline(struct bgdma_desc *desc, const void *data,
+BGDMA_INLINE void bgdma_desc_inline(struct bgdma_desc *desc, const void *data,
 				     size_t length)
 {
 	desc->flags |= BGDMA_DESC_INLINE;
@@ -176,7 +176,7 @@ static inline void bgdma_desc_inline(struct bgdma_desc *desc, const void *data,
  * @desc: out
  * @t: uses all but @dest_fifo and @dispatch
  */
-static inline void bgdma_desc_put(struct bgdma_desc *desc,
+BGDMA_INLINE void bgdma_desc_put(struct bgdma_desc *desc,
 				  const struct bgdma_transfer *t)
 {
 	bgdma__desc_init(desc, BGDMA_OP_PUT, t);
@@ -188,7 +188,7 @@ static inline void bgdma_desc_put(struct bgdma_desc *desc,
  * @desc: out
  * @t: uses all but @dest, @dest_ctx, @dest_fifo, @dispatch and @route
  */
-static inline void bgdma_desc_local_copy(struct bgdma_desc *desc,
+BGDMA_INLINE void bgdma_desc_local_copy(struct bgdma_desc *desc,
 					 const struct bgdma_transfer *t)
 {
 	bgdma_desc_put(desc, t);
@@ -203,7 +203,7 @@ static inline void bgdma_desc_local_copy(struct bgdma_desc *desc,
  *	BGDMA_RGET_DESC_MAX descriptors; without @from.region it is unfilled
  *	(SP-2)
  */
-static inline void bgdma_desc_rget(struct bgdma_desc *desc,
+BGDMA_INLINE void bgdma_desc_rget(struct bgdma_desc *desc,
 				   const struct bgdma_transfer *t)
 {
 	bgdma__desc_init(desc, BGDMA_OP_RGET, t);

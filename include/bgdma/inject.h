@@ -358,7 +358,7 @@ static inline uint32_t bgdma__counter_ref(const struct bgdma_counter *counter)
 }
 
 /* What bgdma_memfifo() and bgdma_local_memfifo() share. */
-static inline int bgdma__memfifo_inject(struct bgdma_inj_fifo *fifo,
+BGDMA_INLINE int bgdma__memfifo_inject(struct bgdma_inj_fifo *fifo,
 				       const struct bgdma_memfifo_attr *attr,
 				       bool local)
 {
@@ -400,7 +400,7 @@ static inline int bgdma__memfifo_inject(struct bgdma_inj_fifo *fifo,
  * Return: 0; -EMSGSIZE too long; what bgdma_inj_full() or bgdma_doorbell()
  * returns. That it arrived, or why not, shows in the counters and the FIFO.
  */
-static inline int bgdma_memfifo(struct bgdma_inj_fifo *fifo,
+BGDMA_INLINE int bgdma_memfifo(struct bgdma_inj_fifo *fifo,
 				const struct bgdma_memfifo_attr *attr)
 {
 	return bgdma__memfifo_inject(fifo, attr, false);
@@ -426,7 +426,7 @@ static inline int bgdma_local_memfifo(struct bgdma_inj_fifo *fifo,
  *
  * Return: as bgdma_memfifo().
  */
-static inline int bgdma_put(struct bgdma_inj_fifo *fifo,
+BGDMA_INLINE int bgdma_put(struct bgdma_inj_fifo *fifo,
 			    const struct bgdma_put_attr *attr)
 {
 	struct bgdma_transfer t;

@@ -4,8 +4,8 @@
  *
  * A busy count is one for being alive and one per user. Teardown drops the
  * one and waits for zero, so users must be brief: the engine takes references
- * on somebody else's objects only inside a slice, one piece of at most
- * BGDMA_PACKET_MAX bytes. A slice is not preemptible (but on PREEMPT_RT, where
+ * on somebody else's objects only inside a slice, which copies at most
+ * BGDMA_SLICE_MAX bytes. A slice is not preemptible (but on PREEMPT_RT, where
  * the leaf locks sleep), so that a runner which the scheduler throttles never
  * holds up the teardown of another user's object.
  */

@@ -55,15 +55,8 @@ static bool bgdma_stream_pending(struct bgdma_stream *s)
 	return READ_ONCE(sub->head) != READ_ONCE(sub->tail);
 }
 
-/**
- * bgdma_stream_wake() - put a stream on the run list
- * @s: if it is stopped or on the list already nothing happens
- *
- * If it is owned, its owner looks for more work when it leaves.
- *
- * Context: any; no lock inside park_lock held.
- */
-void bgdma_stream_wake(struct bgdma_stream *s)
+/* Put a stream on the run list; false: it is stopped, or there already. */
+static bool bgdma_rq_add(struct bgdma_stream *s)
 {
 	struct bgdma_engine *e = &bgdma_engine;
 	struct bgdma_ctx *ctx = s->ctx;
@@ -82,13 +75,27 @@ void bgdma_stream_wake(struct bgdma_stream *s)
 		queued = true;
 	}
 	spin_unlock(&e->rq_lock);
+	return queued;
+}
 
+/**
+ * bgdma_stream_wake() - let a stream run
+ * @s: if it is stopped or on the run list already nothing happens
+ *
+ * If it is owned, its owner looks for more work when it leaves.
+ *
+ * Context: any; no lock inside park_lock held.
+ */
+void bgdma_stream_wake(struct bgdma_stream *s)
+{
+	struct bgdma_engine *e = &bgdma_engine;
+
+	if (!bgdma_rq_add(s))
+		return;
 	/* Against the poller that is about to sleep: see bgdma_thread_idle(). */
-	if (queued) {
-		bgdma_ring_barrier();
-		if (!test_bit(0, &e->poller))
-			bgdma_ring_wake(&e->wq, 0);
-	}
+	bgdma_ring_barrier();
+	if (!test_bit(0, &e->poller))
+		bgdma_ring_wake(&e->wq, 0);
 }
 
 /* Leave, or go behind the others of one's level. */
@@ -237,10 +244,15 @@ static int bgdma_stream_run(struct bgdma_stream *s, struct bgdma_budget *budget)
  * Let go of a stream; whoever found it owned meanwhile is made up for. Under
  * RCU: once it is not owned it may be freed.
  */
-static void bgdma_stream_leave(struct bgdma_stream *s)
+static void bgdma_stream_leave(struct bgdma_stream *s, bool pool)
 {
 	bgdma_stream_disown(s);
-	if (bgdma_stream_pending(s) && !bgdma_stream_must_stop(s))
+	if (!bgdma_stream_pending(s) || bgdma_stream_must_stop(s))
+		return;
+	/* A thread of the pool looks at the list next: nobody else need. */
+	if (pool)
+		bgdma_rq_add(s);
+	else
 		bgdma_stream_wake(s);
 }
 
@@ -280,7 +292,7 @@ static void bgdma_doorbell_word(struct bgdma_ctx *ctx, u32 w, bool pool,
 		/* Owned: it cannot go away. */
 		bgdma_stream_run(&fifo->s, budget);
 		bgdma_slice_begin();
-		bgdma_stream_leave(&fifo->s);
+		bgdma_stream_leave(&fifo->s, false);
 		bgdma_slice_end();
 	}
 }
@@ -430,7 +442,7 @@ static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)
 	bgdma_stream_run(s, &budget);
 	bgdma_poll_add(e, ctx, ktime_get_ns());
 	rcu_read_lock();
-	bgdma_stream_leave(s);
+	bgdma_stream_leave(s, true);
 	rcu_read_unlock();
 	bgdma_busy_put(&ctx->busy);
 }

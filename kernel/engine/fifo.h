@@ -33,6 +33,7 @@ struct bgdma_memo {
  * @inj_slot: injection counter, resolved; or -1
  * @active: there is one
  * @checked: its descriptor was found good
+ * @slice: the bytes of the slice that is being moved
  * @fault: why it failed
  */
 struct bgdma_xfer {
@@ -44,6 +45,7 @@ struct bgdma_xfer {
 	int inj_slot;
 	bool active;
 	bool checked;
+	struct bgdma_payload slice;
 	struct bgdma_fault fault;
 };
 

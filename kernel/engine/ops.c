@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Executing a descriptor, piece by piece: find the source bytes, hand them to
- * the fabric, count them. Every piece is one slice (engine/busy.h) and looks
- * everything up again, so that what the owner of an object takes back is gone
- * with the next piece.
+ * Executing a descriptor, slice by slice (engine/busy.h): find the source
+ * bytes, hand them to the fabric, count them. Every slice asks for everything
+ * again, so that what the owner of an object takes back is gone with the next.
  */
 #include "../bgdma.h"
 #include "../control/trace.h"
@@ -15,22 +14,24 @@ static const struct bgdma_fabric_ops *bgdma_fabric(const struct bgdma_stream *s)
 	return s->ctx->partition->fabric;
 }
 
-/* The source bytes of a piece; with a busy region where there is one. */
-static int bgdma_source_get(struct bgdma_stream *s, u32 rights, u32 n,
-			    struct bgdma_payload *out,
-			    struct bgdma_region **region)
+/*
+ * The source bytes of a slice; with a busy region where there is one. They are
+ * described in the stream: a structure on the stack would be cleared first.
+ */
+static __always_inline int bgdma_source_get(struct bgdma_stream *s, u32 rights,
+					    u32 n, struct bgdma_region **region)
 {
 	struct bgdma_xfer *x = &s->x;
 	u64 off;
 
 	if (x->desc.flags & BGDMA_DESC_INLINE) {
 		*region = NULL;
-		out->p[0] = x->desc.u.inline_data;
-		out->n[0] = n;
-		out->n[1] = 0;
+		x->slice.p[0] = x->desc.u.inline_data;
+		x->slice.n[0] = n;
+		x->slice.pieces = !!n;
 		return 0;
 	}
-	/* The sum cannot wrap where the first piece was within bounds. */
+	/* The sum cannot wrap where the first slice was within bounds. */
 	off = le64_to_cpu(x->desc.u.at.src_off) + x->done;
 	*region = bgdma_region_get(s->ctx, le32_to_cpu(x->desc.u.at.src_region),
 				   &s->who, rights, off,
@@ -39,7 +40,7 @@ static int bgdma_source_get(struct bgdma_stream *s, u32 rights, u32 n,
 						      &s->memo.src : NULL);
 	if (!*region)
 		return x->fault.code;
-	bgdma_region_span(*region, off, n, out);
+	bgdma_region_span(*region, off, n, &x->slice);
 	return 0;
 }
 
@@ -53,7 +54,7 @@ static void bgdma_source_put(struct bgdma_region *region)
  * Take what was moved off the counters. When the last piece was delivered the
  * target has counted already.
  */
-static void bgdma_xfer_count(struct bgdma_stream *s, bool last)
+static __always_inline void bgdma_xfer_count(struct bgdma_stream *s, bool last)
 {
 	struct bgdma_xfer *x = &s->x;
 	u32 n = x->uncounted;
@@ -66,36 +67,30 @@ static void bgdma_xfer_count(struct bgdma_stream *s, bool last)
 		bgdma_fabric(s)->count(s, n);
 }
 
-static int bgdma_piece(struct bgdma_stream *s, u32 n)
+static __always_inline int bgdma_move_slice(struct bgdma_stream *s, u32 n)
 {
 	const struct bgdma_fabric_ops *fabric = bgdma_fabric(s);
-	bool rget = s->x.desc.op == BGDMA_OP_RGET;
+	const struct bgdma_payload *p = &s->x.slice;
 	struct bgdma_region *region;
-	struct bgdma_payload p;
+	u8 op = s->x.desc.op;
 	int ret;
 
 	bgdma_slice_begin();
-	ret = bgdma_source_get(s, rget ? BGDMA_RIGHT_FETCH : BGDMA_RIGHT_READ,
-			       n, &p, &region);
-	if (ret)
+	ret = bgdma_source_get(s, op == BGDMA_OP_RGET ? BGDMA_RIGHT_FETCH :
+							BGDMA_RIGHT_READ,
+			       n, &region);
+	if (unlikely(ret))
 		goto out;
-	switch (s->x.desc.op) {
-	case BGDMA_OP_MEMFIFO:
-		ret = fabric->memfifo(s, &p, n);
-		break;
-	case BGDMA_OP_LOCAL_MEMFIFO:
-		ret = bgdma_deliver_memfifo(s->ctx, s, &p, n);
-		break;
-	case BGDMA_OP_PUT:
-		ret = fabric->put(s, &p, n);
-		break;
-	case BGDMA_OP_LOCAL_COPY:
-		ret = bgdma_deliver_put(s->ctx, s, &p, n);
-		break;
-	default:
-		ret = fabric->rget(s, &p, n / sizeof(struct bgdma_desc));
-		break;
-	}
+	if (op == BGDMA_OP_MEMFIFO)
+		ret = fabric->memfifo(s, p, n);
+	else if (op == BGDMA_OP_PUT)
+		ret = fabric->put(s, p, n);
+	else if (op == BGDMA_OP_RGET)
+		ret = fabric->rget(s, p, n / sizeof(struct bgdma_desc));
+	else if (op == BGDMA_OP_LOCAL_COPY)
+		ret = bgdma_deliver_put(s->ctx, s, p, n);
+	else
+		ret = bgdma_deliver_memfifo(s->ctx, s, p, n);
 	bgdma_source_put(region);
 out:
 	bgdma_slice_end();
@@ -177,7 +172,7 @@ static int bgdma_op_start(struct bgdma_stream *s)
 int bgdma_op_run(struct bgdma_stream *s, struct bgdma_budget *budget)
 {
 	struct bgdma_xfer *x = &s->x;
-	u32 length;
+	u32 length, max;
 	int ret;
 
 	if (!x->checked) {
@@ -189,10 +184,12 @@ int bgdma_op_run(struct bgdma_stream *s, struct bgdma_budget *budget)
 		return BGDMA_STEP_DONE;
 
 	length = le32_to_cpu(x->desc.length);
+	max = x->desc.op == BGDMA_OP_PUT || x->desc.op == BGDMA_OP_LOCAL_COPY ?
+		BGDMA_SLICE_MAX : BGDMA_PACKET_MAX;
 	do {
-		u32 n = min_t(u32, length - x->done, BGDMA_PACKET_MAX);
+		u32 n = min(length - x->done, max);
 
-		ret = bgdma_piece(s, n);
+		ret = bgdma_move_slice(s, n);
 		if (ret)
 			break;
 		x->done += n;

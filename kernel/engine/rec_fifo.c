@@ -216,7 +216,7 @@ int bgdma_rec_deliver(struct bgdma_rec_fifo *fifo,
 		      const struct bgdma_principal *who,
 		      const struct bgdma_payload *payload, u32 n, u8 flags)
 {
-	u32 record = bgdma_record_bytes(n);
+	u32 i, record = bgdma_record_bytes(n);
 	u64 used;
 	void *to;
 
@@ -235,10 +235,10 @@ int bgdma_rec_deliver(struct bgdma_rec_fifo *fifo,
 	to = fifo->shm.addr + (fifo->tail & (fifo->size - 1));
 	bgdma_packet_header(to, s, who, n, flags);
 	to += sizeof(struct bgdma_packet);
-	if (payload->n[0])
-		memcpy(to, payload->p[0], payload->n[0]);
-	if (payload->n[1])
-		memcpy(to + payload->n[0], payload->p[1], payload->n[1]);
+	for (i = 0; i < payload->pieces; i++) {
+		memcpy(to, payload->p[i], payload->n[i]);
+		to += payload->n[i];
+	}
 
 	fifo->packets++;
 	WRITE_ONCE(fifo->kern->packets, fifo->packets);

@@ -461,35 +461,56 @@ static __always_inline void *bgdma_region_at(const struct bgdma_region *region, 
  * bgdma_region_span() - where some bytes of a region are
  * @region: held busy
  * @off: first byte
- * @n: bytes, at most BGDMA_PACKET_MAX
+ * @n: bytes, at most BGDMA_SLICE_MAX
  * @out: filled in
  */
 void bgdma_region_span(const struct bgdma_region *region, u64 off, u32 n,
 		       struct bgdma_payload *out)
 {
-	BUILD_BUG_ON(BGDMA_PACKET_MAX > PAGE_SIZE);
+	u32 i;
 
-	out->n[1] = 0;
-	if (!n) {
-		out->n[0] = 0;
-		return;
+	for (i = 0; n; i++) {
+		out->p[i] = bgdma_region_at(region, off, n, &out->n[i]);
+		off += out->n[i];
+		n -= out->n[i];
 	}
-	out->p[0] = bgdma_region_at(region, off, n, &out->n[0]);
-	n -= out->n[0];
-	if (n)
-		out->p[1] = bgdma_region_at(region, off + out->n[0], n,
-					    &out->n[1]);
+	out->pieces = i;
 }
 
 /*
- * The limit is spelled out so that the compiler sees it and copies inline: for
- * a page that beats the call of a routine that is tuned for any size.
+ * A page at most, which the compiler sees and copies inline: for a short
+ * transfer that beats the call of a routine that is tuned for long ones.
  */
-static __always_inline void bgdma_copy(void *to, const void *from, u32 n)
+static __always_inline void bgdma_copy(void *to, const void *from, u32 n,
+				       bool in_short)
 {
 	if (n > PAGE_SIZE)
 		unreachable();
+	if (!in_short)
+		OPTIMIZER_HIDE_VAR(n);
 	memcpy(to, from, n);
+}
+
+static __always_inline void bgdma_write(const struct bgdma_region *region,
+					u64 off, const struct bgdma_payload *in,
+					bool in_short)
+{
+	u32 i;
+
+	for (i = 0; i < in->pieces; i++) {
+		const void *from = in->p[i];
+		u32 n = in->n[i];
+
+		while (n) {
+			u32 now;
+			void *to = bgdma_region_at(region, off, n, &now);
+
+			bgdma_copy(to, from, now, in_short);
+			from += now;
+			off += now;
+			n -= now;
+		}
+	}
 }
 
 /**
@@ -501,20 +522,8 @@ static __always_inline void bgdma_copy(void *to, const void *from, u32 n)
 void bgdma_region_write(const struct bgdma_region *region, u64 off,
 			const struct bgdma_payload *in)
 {
-	unsigned int i;
-
-	for (i = 0; i < 2; i++) {
-		const void *from = in->p[i];
-		u32 n = in->n[i];
-
-		while (n) {
-			u32 now;
-			void *to = bgdma_region_at(region, off, n, &now);
-
-			bgdma_copy(to, from, now);
-			from += now;
-			off += now;
-			n -= now;
-		}
-	}
+	if (in->pieces <= 2)
+		bgdma_write(region, off, in, true);
+	else
+		bgdma_write(region, off, in, false);
 }
