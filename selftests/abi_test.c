@@ -228,8 +228,8 @@ FIXTURE_TEARDOWN(abi)
 	node_close(&self->n);
 }
 
-/* Each call once, with one thing about its argument changed. */
-#define FOR_EACH_CALL(call, arg)					\
+/* Each call once: @call, and a copy of its argument to be changed: @arg. */
+#define FOR_EACH_CALL							\
 	for (const struct row *call = calls; call < calls + N_CALLS; call++) \
 		for (union argument arg = argument_of(call), *once_ = &arg; \
 		     once_; once_ = NULL)
@@ -242,14 +242,14 @@ FIXTURE_TEARDOWN(abi)
 
 TEST_F(abi, calls_as_they_are)
 {
-	FOR_EACH_CALL(call, arg) {
+	FOR_EACH_CALL {
 		EXPECT_CALL(call->result, call, self->n.fd, &arg);
 	}
 }
 
 TEST_F(abi, size_shorter_is_refused)
 {
-	FOR_EACH_CALL(call, arg) {
+	FOR_EACH_CALL {
 		__u32 size = arg.size;
 
 		arg.size = size - 1;
@@ -263,7 +263,7 @@ TEST_F(abi, size_shorter_is_refused)
 
 TEST_F(abi, size_longer_with_zeros_is_taken)
 {
-	FOR_EACH_CALL(call, arg) {
+	FOR_EACH_CALL {
 		__u32 size = arg.size;
 
 		arg.size = sizeof(arg);
@@ -275,7 +275,7 @@ TEST_F(abi, size_longer_with_zeros_is_taken)
 
 TEST_F(abi, size_longer_with_more_is_refused)
 {
-	FOR_EACH_CALL(call, arg) {
+	FOR_EACH_CALL {
 		__u32 size = arg.size;
 
 		arg.bytes[size] = 1;
@@ -290,7 +290,7 @@ TEST_F(abi, size_longer_with_more_is_refused)
 
 TEST_F(abi, size_absurd_is_refused)
 {
-	FOR_EACH_CALL(call, arg) {
+	FOR_EACH_CALL {
 		int ret;
 
 		arg.size = 0xffffffff;
@@ -308,7 +308,7 @@ TEST_F(abi, argument_not_accessible)
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, edge);
 	ASSERT_EQ(0, munmap(edge + PAGE, PAGE));
-	FOR_EACH_CALL(call, arg) {
+	FOR_EACH_CALL {
 		EXPECT_CALL(-EFAULT, call, self->n.fd, NULL);
 		/* Only the size can be read. */
 		memcpy(edge + PAGE - sizeof(__u32), &arg, sizeof(__u32));
@@ -356,7 +356,7 @@ TEST_F(abi, unknown_flags_and_reserved_fields)
 	};
 	size_t i;
 
-	FOR_EACH_CALL(call, arg) {
+	FOR_EACH_CALL {
 		union argument good = arg;
 
 		for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
@@ -375,11 +375,11 @@ TEST_F(abi, unknown_flags_and_reserved_fields)
 /* One argument of a call changed to a value out of its range. */
 #define EXPECT_BAD(call_, type, field, bad)				\
 do {									\
-	FOR_EACH_CALL(c_, a_) {						\
-		if (c_->cmd != BGDMA_IOC_##call_)			\
+	FOR_EACH_CALL {							\
+		if (call->cmd != BGDMA_IOC_##call_)			\
 			continue;					\
-		a_.type.field = (bad);					\
-		EXPECT_CALL_WITH(-EINVAL, c_, self->n.fd, &a_,		\
+		arg.type.field = (bad);					\
+		EXPECT_CALL_WITH(-EINVAL, call, self->n.fd, &arg,	\
 				 #field " = " #bad);			\
 	}								\
 } while (0)
@@ -500,7 +500,7 @@ TEST_F(abi, not_attached)
 {
 	int fd = (int)must(bg_open());
 
-	FOR_EACH_CALL(call, arg) {
+	FOR_EACH_CALL {
 		if (call->cmd == BGDMA_IOC_ATTACH)
 			continue;
 		EXPECT_CALL(call->cmd == BGDMA_IOC_QUERY ? 0 : -ENOTCONN, call,

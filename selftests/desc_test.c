@@ -231,8 +231,9 @@ TEST_F(desc, dma8_records_of_own_descriptors)
 	unsigned int i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		d = cases[i].op <= BGDMA_OP_RGET ? self->good[cases[i].op] :
-						   d_nop();
+		d = d_nop();
+		if (cases[i].op <= BGDMA_OP_RGET)
+			d = self->good[cases[i].op];
 		d.op = cases[i].op;
 		if (cases[i].code == BGDMA_E_BOUNDS)
 			d.u.at.src_off = htole64(PAIR_BYTES - 63);

@@ -29,17 +29,16 @@ FIXTURE_TEARDOWN(put)
 }
 
 /* From a's memory to b's. */
-static struct bgdma_desc across(FIXTURE_DATA(put) *self, __u64 src, __u64 dst,
-				__u32 length)
+static struct bgdma_desc across(struct end *a, struct end *b, __u64 src,
+				__u64 dst, __u32 length)
 {
-	return d_put(1, self->a.mem.handle, src, self->b.mem.handle, dst,
-		     length);
+	return d_put(1, a->mem.handle, src, b->mem.handle, dst, length);
 }
 
 TEST_F(put, dma1_lands_with_both_counters)
 {
 	struct end *a = &self->a, *b = &self->b;
-	struct bgdma_desc d = across(self, 0, 0, PAIR_BYTES);
+	struct bgdma_desc d = across(&self->a, &self->b, 0, 0, PAIR_BYTES);
 
 	fill(a->mem.p, PAIR_BYTES, 7);
 	d.inj_ctr = htole32(a->ic);
@@ -82,7 +81,7 @@ TEST_F(put, dma1_sizes_and_edges)
 			struct bgdma_desc d;
 
 			j = (i + s) % (sizeof(offsets) / sizeof(offsets[0]));
-			d = across(self, offsets[i], offsets[j], sizes[s]);
+			d = across(&self->a, &self->b, offsets[i], offsets[j], sizes[s]);
 			ASSERT_TRUE(lands(&a->inj, &d, a->mem.p + offsets[i],
 					  b->mem.p + offsets[j], sizes[s],
 					  ++seed))
@@ -187,7 +186,7 @@ TEST_F(put, x2_bounds)
 
 	fill(self->b.mem.p, PAIR_BYTES, 5);
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		d = across(self, bad[i].src, bad[i].dst, bad[i].length);
+		d = across(&self->a, &self->b, bad[i].src, bad[i].dst, bad[i].length);
 		EXPECT_EQ(BGDMA_E_BOUNDS, run(&a->inj, &d))
 			TH_LOG("case %u", i);
 		/* DMA-8: where, and what it had to stay within. */
@@ -199,31 +198,31 @@ TEST_F(put, x2_bounds)
 	}
 	EXPECT_TRUE(filled(self->b.mem.p, PAIR_BYTES, 5));
 	/* The end itself is not beyond the end. */
-	d = across(self, PAIR_BYTES, PAIR_BYTES, 0);
+	d = across(&self->a, &self->b, PAIR_BYTES, PAIR_BYTES, 0);
 	EXPECT_EQ(BGDMA_OK, run_bad(&a->inj, &d));
-	d = across(self, PAIR_BYTES - 1, PAIR_BYTES - 1, 1);
+	d = across(&self->a, &self->b, PAIR_BYTES - 1, PAIR_BYTES - 1, 1);
 	EXPECT_EQ(BGDMA_OK, run_bad(&a->inj, &d));
 }
 
 TEST_F(put, x2_lengths_and_handles)
 {
 	struct end *a = &self->a;
-	struct bgdma_desc d = across(self, 0, 0, BGDMA_LENGTH_MAX + 1);
+	struct bgdma_desc d = across(&self->a, &self->b, 0, 0, BGDMA_LENGTH_MAX + 1);
 
 	EXPECT_EQ(BGDMA_E_LENGTH, run_bad(&a->inj, &d));
-	d = across(self, 0, 0, 8);
+	d = across(&self->a, &self->b, 0, 0, 8);
 	d.u.at.src_region = htole32(BGDMA_HANDLE(65000, 1));
 	EXPECT_EQ(BGDMA_E_REGION, run_bad(&a->inj, &d));
-	d = across(self, 0, 0, 8);
+	d = across(&self->a, &self->b, 0, 0, 8);
 	d.u.at.dst_region = htole32(BGDMA_HANDLE(65000, 1));
 	EXPECT_EQ(BGDMA_E_REGION, run_bad(&a->inj, &d));
-	d = across(self, 0, 0, 8);
+	d = across(&self->a, &self->b, 0, 0, 8);
 	d.u.at.src_region = htole32(a->mem.handle + (1U << 16));
 	EXPECT_EQ(BGDMA_E_STALE, run_bad(&a->inj, &d));
-	d = across(self, 0, 0, 8);
+	d = across(&self->a, &self->b, 0, 0, 8);
 	d.u.at.dst_region = htole32(self->b.mem.handle + (1U << 16));
 	EXPECT_EQ(BGDMA_E_STALE, run_bad(&a->inj, &d));
-	d = across(self, 0, 0, 8);
+	d = across(&self->a, &self->b, 0, 0, 8);
 	d.u.at.dst_region = htole32(BGDMA_NONE);
 	EXPECT_EQ(BGDMA_E_REGION, run_bad(&a->inj, &d));
 }
@@ -570,7 +569,7 @@ TEST_F(put, x2_memlock_limit)
 TEST_F(put, dma8_no_peer)
 {
 	struct end *a = &self->a;
-	struct bgdma_desc d = across(self, 0, 0, 8);
+	struct bgdma_desc d = across(&self->a, &self->b, 0, 0, 8);
 
 	d.dst_rank = htole32(2);
 	EXPECT_EQ(BGDMA_E_NO_PEER, run_bad(&a->inj, &d));
@@ -578,7 +577,7 @@ TEST_F(put, dma8_no_peer)
 	EXPECT_EQ(BGDMA_E_NO_PEER, run_bad(&a->inj, &d));
 	d.dst_rank = htole32(BGDMA_RANK_ANY);
 	EXPECT_EQ(BGDMA_E_NO_PEER, run_bad(&a->inj, &d));
-	d = across(self, 0, 0, 8);
+	d = across(&self->a, &self->b, 0, 0, 8);
 	d.dst_ctx = htole16(1);
 	EXPECT_EQ(BGDMA_E_NO_PEER, run_bad(&a->inj, &d));
 	d.dst_ctx = htole16(BGDMA_CTX_ANY);

@@ -254,10 +254,9 @@ TEST_F(rget, sp2_unfilled)
 /* ---- What is refused where it runs ------------------------------------ */
 
 /* Send one bad descriptor from a to b: the code that both sides see. */
-static __u32 refused(struct __test_metadata *_metadata,
-		     FIXTURE_DATA(rget) *self, struct bgdma_desc *d)
+static __u32 refused(struct __test_metadata *_metadata, struct end *a,
+		     struct end *b, struct end *c, struct bgdma_desc *d)
 {
-	struct end *a = &self->a, *b = &self->b;
 	const struct bgdma_record *r = record(&b->n, b->n.at.rec_rgq, b->rgq);
 	struct bgdma_event theirs, ours;
 	struct bgdma_desc good;
@@ -288,7 +287,7 @@ static __u32 refused(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, load(&b->n.kctl->rgq_error));
 	/* The queue was never stopped, for anybody. */
 	good = local_number(b, 1);
-	EXPECT_EQ(BGDMA_OK, send_to(&self->c, 1, b->rgq, &good, 1));
+	EXPECT_EQ(BGDMA_OK, send_to(c, 1, b->rgq, &good, 1));
 	EXPECT_EQ(1, number_wait(&b->rec));
 	good = local_number(b, 2);
 	EXPECT_EQ(BGDMA_OK, send_to(a, 1, b->rgq, &good, 1));
@@ -297,7 +296,7 @@ static __u32 refused(struct __test_metadata *_metadata,
 }
 
 #define EXPECT_REFUSED(expected, d)					\
-	EXPECT_EQ(expected, refused(_metadata, self, d))
+	EXPECT_EQ(expected, refused(_metadata, &self->a, &self->b, &self->c, d))
 
 TEST_F(rget, x2_third_node)
 {

@@ -260,9 +260,10 @@ __u32 counter_new(struct node *n, __u32 kind, __u32 flags)
 
 struct bgdma_counter_cell *cell(struct node *n, __u32 kind, __u32 handle)
 {
-	return (struct bgdma_counter_cell *)in_area(n, BGDMA_AREA_COUNTERS,
-					       n->at.cells[kind - INJ]) +
-	       BGDMA_HANDLE_SLOT(handle);
+	struct bgdma_counter_cell *cells;
+
+	cells = in_area(n, BGDMA_AREA_COUNTERS, n->at.cells[kind - INJ]);
+	return &cells[BGDMA_HANDLE_SLOT(handle)];
 }
 
 __s64 value(struct node *n, __u32 kind, __u32 handle)
