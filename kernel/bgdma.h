@@ -423,6 +423,8 @@ void bgdma_ctx_release(struct bgdma_ctx *ctx);
 void bgdma_ctx_put(struct bgdma_ctx *ctx);
 size_t bgdma_ctx_bytes(struct bgdma_ctx *ctx);
 void bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out);
+void bgdma_stats_add(struct bgdma_stream_stats *sum,
+		     const struct bgdma_stream_stats *more);
 
 /* Events and records: engine/event.c */
 void bgdma_event_post(struct bgdma_ctx *ctx, const struct bgdma_event *event);
@@ -577,6 +579,8 @@ struct bgdma_node {
  * @ctxs: by rank << 8 | context; written under @lock, read under RCU
  * @nodes: struct bgdma_node by rank; @lock
  * @contexts: attached; @lock
+ * @stats_lock: innermost
+ * @stats_gone: of contexts that were released
  * @node: in bgdma_net.partitions; bgdma_net.lock
  */
 struct bgdma_partition {
@@ -599,6 +603,8 @@ struct bgdma_partition {
 	struct xarray ctxs;
 	struct xarray nodes;
 	struct list_head contexts;
+	struct mutex stats_lock;
+	struct bgdma_stream_stats stats_gone;
 	struct list_head node;
 };
 

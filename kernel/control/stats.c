@@ -11,7 +11,7 @@
  * @nodes: where somebody is attached
  * @contexts: so many
  * @memory: bytes of kernel memory of the contexts
- * @stats: of the contexts
+ * @stats: of the contexts; for who sees all, of those that left, too
  */
 struct bgdma_totals {
 	u32 partitions;
@@ -20,16 +20,6 @@ struct bgdma_totals {
 	u64 memory;
 	struct bgdma_stream_stats stats;
 };
-
-static void bgdma_stats_add(struct bgdma_stream_stats *to,
-			    const struct bgdma_stream_stats *from)
-{
-	to->descriptors += from->descriptors;
-	to->packets += from->packets;
-	to->bytes_copied += from->bytes_copied;
-	to->errors += from->errors;
-	to->blocked += from->blocked;
-}
 
 static void bgdma_total_ctx(struct bgdma_ctx *ctx, struct bgdma_totals *t)
 {
@@ -54,6 +44,11 @@ static void bgdma_total_partition(struct bgdma_partition *part,
 	xa_for_each(&part->nodes, key, node)
 		t->nodes += bgdma_dump_sees(who, node->uid);
 	mutex_unlock(&part->lock);
+	if (who->all) {
+		mutex_lock(&part->stats_lock);
+		bgdma_stats_add(&t->stats, &part->stats_gone);
+		mutex_unlock(&part->stats_lock);
+	}
 
 	for (key = 0; ; key++) {
 		bgdma_slice_begin();

@@ -282,40 +282,55 @@ void bgdma_ctx_detach(struct bgdma_ctx *ctx)
 	wake_up_poll(&ctx->wq, EPOLLHUP | EPOLLERR | EPOLLIN);
 }
 
-static void bgdma_stats_add(struct bgdma_stream_stats *sum,
-			    const struct bgdma_stream *s)
+/**
+ * bgdma_stats_add() - sum up
+ * @sum: grows
+ * @more: by this
+ */
+void bgdma_stats_add(struct bgdma_stream_stats *sum,
+		     const struct bgdma_stream_stats *more)
 {
-	sum->descriptors += READ_ONCE(s->stats.descriptors);
-	sum->packets += READ_ONCE(s->stats.packets);
-	sum->bytes_copied += READ_ONCE(s->stats.bytes_copied);
-	sum->errors += READ_ONCE(s->stats.errors);
-	sum->blocked += READ_ONCE(s->stats.blocked);
+	sum->descriptors += READ_ONCE(more->descriptors);
+	sum->packets += READ_ONCE(more->packets);
+	sum->bytes_copied += READ_ONCE(more->bytes_copied);
+	sum->errors += READ_ONCE(more->errors);
+	sum->blocked += READ_ONCE(more->blocked);
+}
+
+/* Whoever looks at a context's FIFOs has its lock, or is inside a slice. */
+static void bgdma_ctx_assert_held(const struct bgdma_ctx *ctx)
+{
+	RCU_LOCKDEP_WARN(!lockdep_is_held(&ctx->lock) &&
+			 !rcu_read_lock_held() && !rcu_read_lock_sched_held(),
+			 "bgdma: FIFOs of a context that may go");
 }
 
 /**
  * bgdma_ctx_stats() - what the streams of a context did
- * @ctx: attached, ctx.lock held
+ * @ctx: attached
  * @out: filled in
+ *
+ * Context: ctx.lock held, or a busy reference inside a slice.
  */
 void bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out)
 {
 	u32 i, k;
 
-	lockdep_assert_held(&ctx->lock);
+	bgdma_ctx_assert_held(ctx);
 	*out = ctx->stats_gone;
 	for (i = 0; i < ctx->n_inj; i++) {
 		struct bgdma_inj_fifo *fifo =
 			rcu_dereference_protected(ctx->inj[i], true);
 
 		if (fifo)
-			bgdma_stats_add(out, &fifo->s);
+			bgdma_stats_add(out, &fifo->s.stats);
 	}
 	for (i = 0; i < ctx->n_rgq; i++) {
 		struct bgdma_rget_queue *queue =
 			rcu_dereference_protected(ctx->rgq[i], true);
 
 		for (k = 0; queue && k < queue->nsubs; k++)
-			bgdma_stats_add(out, &queue->subs[k].s);
+			bgdma_stats_add(out, &queue->subs[k].s.stats);
 	}
 }
 
@@ -330,7 +345,7 @@ static void bgdma_inj_end(struct bgdma_ctx *ctx, u32 id)
 	RCU_INIT_POINTER(ctx->inj[id], NULL);
 	mutex_unlock(&ctx->map_lock);
 	bgdma_stream_kill(&fifo->s);
-	bgdma_stats_add(&ctx->stats_gone, &fifo->s);
+	bgdma_stats_add(&ctx->stats_gone, &fifo->s.stats);
 	bgdma_inj_free(fifo);
 }
 
@@ -368,7 +383,7 @@ static void bgdma_rgq_end(struct bgdma_ctx *ctx, u32 id)
 	if (!ctx->released)
 		synchronize_rcu();
 	for (i = 0; i < queue->nsubs; i++)
-		bgdma_stats_add(&ctx->stats_gone, &queue->subs[i].s);
+		bgdma_stats_add(&ctx->stats_gone, &queue->subs[i].s.stats);
 	bgdma_rgq_free(queue);
 }
 
@@ -451,6 +466,9 @@ void bgdma_ctx_release(struct bgdma_ctx *ctx)
 	bgdma_regions_free(ctx);
 	bgdma_counters_end(ctx);
 	bgdma_ctx_clear(ctx);
+	mutex_lock(&part->stats_lock);
+	bgdma_stats_add(&part->stats_gone, &ctx->stats_gone);
+	mutex_unlock(&part->stats_lock);
 	bgdma_partition_put(part);
 unlock:
 	mutex_unlock(&ctx->lock);
@@ -458,14 +476,16 @@ unlock:
 
 /**
  * bgdma_ctx_bytes() - kernel memory that a context costs
- * @ctx: attached, ctx.lock held
+ * @ctx: attached
+ *
+ * Context: ctx.lock held, or a busy reference inside a slice.
  */
 size_t bgdma_ctx_bytes(struct bgdma_ctx *ctx)
 {
 	size_t pages = 0, bytes = sizeof(*ctx);
 	u32 i;
 
-	lockdep_assert_held(&ctx->lock);
+	bgdma_ctx_assert_held(ctx);
 	for (i = 0; i < BGDMA_AREA_COUNT; i++)
 		pages += ctx->area[i].nr;
 	for (i = 0; i < 2; i++)

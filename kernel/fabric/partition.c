@@ -41,6 +41,7 @@ struct bgdma_partition *bgdma_partition_new(const char *name)
 		return NULL;
 	kref_init(&part->ref);
 	mutex_init(&part->lock);
+	mutex_init(&part->stats_lock);
 	strscpy(part->name, name, sizeof(part->name));
 	part->dims[0] = 1;
 	part->dims[1] = 1;
@@ -69,6 +70,7 @@ static void bgdma_partition_free(struct kref *ref)
 	xa_destroy(&part->ctxs);
 	xa_destroy(&part->nodes);
 	mutex_destroy(&part->lock);
+	mutex_destroy(&part->stats_lock);
 	kfree(part);
 }
 

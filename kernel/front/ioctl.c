@@ -100,7 +100,7 @@ static int bgdma_ioc_attach(struct bgdma_call *call)
 		return -EINVAL;
 
 	mutex_lock(&ctx->lock);
-	err = -EISCONN;
+	err = ctx->mm == current->mm ? -EISCONN : -EPERM;
 	if (ctx->attached)
 		goto unlock;
 	err = -ENOENT;
