@@ -148,6 +148,9 @@ struct bgdma_grants {
 bool bgdma_grants_cover(const struct bgdma_grants *grants,
 			const struct bgdma_principal *who, u32 rights,
 			u64 off, u64 len, u64 *bound, u64 *memo);
+bool bgdma_grants_cover_whole(const struct bgdma_grants *grants,
+			      const struct bgdma_principal *who, u32 rights,
+			      u64 *memo);
 int bgdma_grant(struct bgdma_ctx *ctx, struct bgdma_grant *arg);
 int bgdma_revoke(struct bgdma_ctx *ctx, u32 id);
 void bgdma_grants_drop(struct bgdma_grants __rcu **where);
@@ -497,7 +500,7 @@ void bgdma_ctx_unpoll(struct bgdma_ctx *ctx);
 u32 bgdma_engine_threads(void);
 
 u32 bgdma_desc_check(const struct bgdma_stream *s, struct bgdma_fault *fault);
-int bgdma_op_run(struct bgdma_stream *s, struct bgdma_budget *budget);
+int bgdma_stream_run(struct bgdma_stream *s, struct bgdma_budget *budget);
 void bgdma_op_fail(struct bgdma_stream *s);
 void bgdma_op_cancel(struct bgdma_stream *s);
 
@@ -524,7 +527,8 @@ void bgdma_deliver_abort(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 /**
  * struct bgdma_fabric_ops - how a stream's transfer reaches its target
  * @put: bytes for the target region, at most BGDMA_SLICE_MAX
- * @memfifo: one packet
+ * @memfifo: one packet; no payload: it is in the descriptor. The rest of a train
+ *	too, where the fabric can, see bgdma_deliver_memfifo()
  * @rget: all descriptors of one remote get
  * @count: bytes that were not counted yet are visible at the target; with the
  *	last piece of a transfer @put and @memfifo count by themselves

@@ -129,7 +129,7 @@ int bgdma_counter_free(struct bgdma_ctx *ctx,
  * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
  * @handle: slot and generation
  * @who: wants to move it; NULL for the owner
- * @memo: see bgdma_granted()
+ * @memo: see bgdma_granted(); needed with @who
  *
  * Context: inside a slice if @who is not NULL.
  * Return: the slot, or the negative of an enum bgdma_code.
@@ -140,7 +140,6 @@ int bgdma_counter_find(struct bgdma_ctx *ctx, unsigned int kind, u32 handle,
 	u32 slot = BGDMA_HANDLE_SLOT(handle);
 	const struct bgdma_counter_cell *cell;
 	u32 gen, peer;
-	u64 bound;
 
 	if (slot >= ctx->n_ctr[kind])
 		return -BGDMA_E_COUNTER;
@@ -154,8 +153,8 @@ int bgdma_counter_find(struct bgdma_ctx *ctx, unsigned int kind, u32 handle,
 	if (!who)
 		return slot;
 
-	if (!bgdma_granted(&ctx->counters[kind][slot].grants, who,
-			   BGDMA_RIGHT_COUNT, 0, 0, &bound, memo))
+	if (!bgdma_granted_whole(&ctx->counters[kind][slot].grants, who,
+				 BGDMA_RIGHT_COUNT, memo))
 		return -BGDMA_E_RIGHTS;
 	peer = READ_ONCE(cell->lease_peer);
 	if (peer == BGDMA_RANK_ANY)

@@ -18,6 +18,7 @@
 /* What a stream remembers of the objects that it used last. */
 struct bgdma_memo {
 	u64 fifo;
+	u64 sent;
 	u64 counter;
 	struct bgdma_region_memo src;
 	struct bgdma_region_memo dst;
@@ -30,6 +31,7 @@ struct bgdma_memo {
  * @id: transfer id: in packets, records and traces of both sides
  * @done: bytes moved so far
  * @uncounted: of these, not yet taken off the counters
+ * @train: messages that the delivery may go on with by itself (train.h)
  * @inj_slot: injection counter, resolved; or -1
  * @active: there is one
  * @checked: its descriptor was found good
@@ -42,6 +44,7 @@ struct bgdma_xfer {
 	u32 id;
 	u32 done;
 	u32 uncounted;
+	u32 train;
 	int inj_slot;
 	bool active;
 	bool checked;
@@ -71,7 +74,7 @@ struct bgdma_stream_stats {
  * @kind: BGDMA_KIND_INJ_FIFO or BGDMA_KIND_RGET_QUEUE
  * @id: of the FIFO
  * @flags: BGDMA_STREAM_*
- * @fetch: copy the next descriptor into @x; owner only
+ * @fetch: copy the next descriptor of a remote-get queue into @x; owner only
  * @who: principal: the context itself, or where the descriptors came from
  * @remote: the descriptors came from another context
  * @head: sequence number of the next descriptor; owner only
@@ -137,7 +140,7 @@ int bgdma_inj_create(struct bgdma_ctx *ctx, struct bgdma_inj_create *arg,
 void bgdma_inj_free(struct bgdma_inj_fifo *fifo);
 bool bgdma_inj_pending(struct bgdma_inj_fifo *fifo);
 void bgdma_inj_publish(struct bgdma_inj_fifo *fifo, u64 done);
-void bgdma_inj_tell(struct bgdma_inj_fifo *fifo);
+void bgdma_inj_bad_tail(struct bgdma_inj_fifo *fifo, u64 tail);
 void bgdma_inj_fail(struct bgdma_inj_fifo *fifo);
 int bgdma_inj_clear(struct bgdma_inj_fifo *fifo, bool flush);
 int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo, struct bgdma_cancel *arg);
@@ -183,12 +186,17 @@ struct bgdma_rec_fifo {
 int bgdma_rec_create(struct bgdma_ctx *ctx, struct bgdma_rec_create *arg,
 		     struct bgdma_rec_fifo **out);
 void bgdma_rec_free(struct bgdma_rec_fifo *fifo);
-int bgdma_rec_deliver(struct bgdma_rec_fifo *fifo,
-		      const struct bgdma_stream *s,
-		      const struct bgdma_principal *who,
-		      const struct bgdma_payload *payload, u32 n, u8 flags);
+void bgdma_rec_bad_head(struct bgdma_rec_fifo *fifo);
 bool bgdma_rec_room(struct bgdma_rec_fifo *fifo, u32 bytes);
 u64 bgdma_rec_used(struct bgdma_rec_fifo *fifo);
+
+/* What a packet of so many bytes takes in the ring. */
+static inline u32 bgdma_record_bytes(u32 bytes)
+{
+	BUILD_BUG_ON(sizeof(struct bgdma_packet) != BGDMA_PACKET_ALIGN);
+	return sizeof(struct bgdma_packet) + ALIGN(bytes, BGDMA_PACKET_ALIGN);
+}
+
 bool bgdma_rec_armed(struct bgdma_rec_fifo *fifo);
 void bgdma_rec_clear(struct bgdma_rec_fifo *fifo, bool flush);
 

@@ -59,6 +59,24 @@ bool bgdma_grants_cover(const struct bgdma_grants *grants,
 	return false;
 }
 
+/**
+ * bgdma_grants_cover_whole() - the same for an object without a range
+ * @grants: of the object
+ * @who: asks
+ * @rights: BGDMA_RIGHT_*, all of them needed
+ * @memo: as for bgdma_granted()
+ *
+ * Context: inside a slice.
+ */
+bool bgdma_grants_cover_whole(const struct bgdma_grants *grants,
+			      const struct bgdma_principal *who, u32 rights,
+			      u64 *memo)
+{
+	u64 bound;
+
+	return bgdma_grants_cover(grants, who, rights, 0, 0, &bound, memo);
+}
+
 static struct bgdma_grants *bgdma_grants_now(struct bgdma_ctx *ctx,
 					     struct bgdma_grants __rcu **where)
 {

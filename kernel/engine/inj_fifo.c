@@ -11,34 +11,21 @@
 #include "busy.h"
 #include "ring.h"
 
-static struct bgdma_inj_fifo *bgdma_inj_of(struct bgdma_stream *s)
+/**
+ * bgdma_inj_bad_tail() - the tail is further than the ring is long
+ * @fifo: owned
+ * @tail: as user space wrote it
+ */
+void bgdma_inj_bad_tail(struct bgdma_inj_fifo *fifo, u64 tail)
 {
-	return container_of(s, struct bgdma_inj_fifo, s);
-}
+	struct bgdma_stream *s = &fifo->s;
 
-/* 1: a descriptor is in s->x; 0: the ring is empty; negative: a fault. */
-static int bgdma_inj_fetch(struct bgdma_stream *s)
-{
-	struct bgdma_inj_fifo *fifo = bgdma_inj_of(s);
-	u64 tail = bgdma_ring_tail(fifo->user);
-	const struct bgdma_desc *ring = fifo->shm.addr;
-
-	if (tail == s->head)
-		return 0;
-	s->x.seq = s->head;
-	if (unlikely(tail - s->head > (u64)fifo->mask + 1)) {
-		memset(&s->x.desc, 0, sizeof(s->x.desc));
-		s->x.fault = (struct bgdma_fault) {
-			.code = BGDMA_E_INDEX,
-			.offset = tail,
-			.bound = s->head + fifo->mask + 1,
-		};
-		return -1;
-	}
-	bgdma_ring_fetch(&s->x.desc, &ring[s->head & fifo->mask]);
-	s->head++;
-	bgdma_ring_set_head(fifo->kern, s->head);
-	return 1;
+	memset(&s->x.desc, 0, sizeof(s->x.desc));
+	s->x.fault = (struct bgdma_fault) {
+		.code = BGDMA_E_INDEX,
+		.offset = tail,
+		.bound = s->head + fifo->mask + 1,
+	};
 }
 
 /**
@@ -71,8 +58,7 @@ int bgdma_inj_create(struct bgdma_ctx *ctx, struct bgdma_inj_create *arg,
 		kfree(fifo);
 		return err;
 	}
-	bgdma_stream_init(&fifo->s, ctx, BGDMA_KIND_INJ_FIFO, arg->id,
-			  bgdma_inj_fetch);
+	bgdma_stream_init(&fifo->s, ctx, BGDMA_KIND_INJ_FIFO, arg->id, NULL);
 	fifo->s.who = ctx->who;
 	fifo->mask = arg->entries - 1;
 	fifo->user = &ctx->inj_user[arg->id];
@@ -118,19 +104,6 @@ void bgdma_inj_publish(struct bgdma_inj_fifo *fifo, u64 done)
 {
 	bgdma_ring_set_done(fifo->kern, done);
 	bgdma_inj_tell(fifo);
-}
-
-/**
- * bgdma_inj_tell() - wake whoever waits for descriptors to end
- * @fifo: done was moved
- */
-void bgdma_inj_tell(struct bgdma_inj_fifo *fifo)
-{
-	struct bgdma_ctx *ctx = fifo->s.ctx;
-
-	bgdma_ring_barrier();
-	if (unlikely(atomic_read(&ctx->waiting)))
-		bgdma_ring_wake(&ctx->wq, EPOLLIN | EPOLLRDNORM);
 }
 
 /**

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Executing a descriptor, slice by slice (engine/busy.h): find the source
- * bytes, hand them to the fabric, count them. Every slice asks for everything
+ * Running a stream: descriptor after descriptor, each slice by slice
+ * (engine/busy.h): find the source bytes, hand them to the fabric, count them. Every slice asks for everything
  * again, so that what the owner of an object takes back is gone with the next.
  */
 #include "../bgdma.h"
 #include "../control/trace.h"
 #include "busy.h"
 #include "engine.h"
+#include "train.h"
 
 static const struct bgdma_fabric_ops *bgdma_fabric(const struct bgdma_stream *s)
 {
@@ -15,8 +16,8 @@ static const struct bgdma_fabric_ops *bgdma_fabric(const struct bgdma_stream *s)
 }
 
 /*
- * The source bytes of a slice; with a busy region where there is one. They are
- * described in the stream: a structure on the stack would be cleared first.
+ * The source bytes of a slice, with a busy region. They are described in the
+ * stream: a structure on the stack would be cleared first.
  */
 static __always_inline int bgdma_source_get(struct bgdma_stream *s, u32 rights,
 					    u32 n, struct bgdma_region **region)
@@ -24,13 +25,6 @@ static __always_inline int bgdma_source_get(struct bgdma_stream *s, u32 rights,
 	struct bgdma_xfer *x = &s->x;
 	u64 off;
 
-	if (x->desc.flags & BGDMA_DESC_INLINE) {
-		*region = NULL;
-		x->slice.p[0] = x->desc.u.inline_data;
-		x->slice.n[0] = n;
-		x->slice.pieces = !!n;
-		return 0;
-	}
 	/* The sum cannot wrap where the first slice was within bounds. */
 	off = le64_to_cpu(x->desc.u.at.src_off) + x->done;
 	*region = bgdma_region_get(s->ctx, le32_to_cpu(x->desc.u.at.src_region),
@@ -42,12 +36,6 @@ static __always_inline int bgdma_source_get(struct bgdma_stream *s, u32 rights,
 		return x->fault.code;
 	bgdma_region_span(*region, off, n, &x->slice);
 	return 0;
-}
-
-static void bgdma_source_put(struct bgdma_region *region)
-{
-	if (region)
-		bgdma_region_put(region);
 }
 
 /*
@@ -91,7 +79,7 @@ static __always_inline int bgdma_move_slice(struct bgdma_stream *s, u32 n)
 		ret = bgdma_deliver_put(s->ctx, s, p, n);
 	else
 		ret = bgdma_deliver_memfifo(s->ctx, s, p, n);
-	bgdma_source_put(region);
+	bgdma_region_put(region);
 out:
 	bgdma_slice_end();
 	return ret;
@@ -147,7 +135,7 @@ static int bgdma_op_start(struct bgdma_stream *s)
 		x->inj_slot = bgdma_counter_find(s->ctx, BGDMA_INJECTION,
 						 handle,
 						 s->remote ? &s->who : NULL,
-						 NULL);
+						 &s->memo.sent);
 		bgdma_slice_end();
 		if (x->inj_slot < 0) {
 			x->fault = (struct bgdma_fault) {
@@ -161,31 +149,47 @@ static int bgdma_op_start(struct bgdma_stream *s)
 	return 0;
 }
 
-/**
- * bgdma_op_run() - go on with the transfer that a stream is at
- * @s: owned; s->x.active
- * @budget: reduced by what was done
- *
- * Return: BGDMA_STEP_DONE, _AGAIN or _WAIT, or an enum bgdma_code with
- * s->x.fault filled in.
+/*
+ * A message whose payload is in its descriptor, and the train behind it. When
+ * the delivery stops, the stream is at the last message that it tried.
  */
-int bgdma_op_run(struct bgdma_stream *s, struct bgdma_budget *budget)
+static __always_inline int bgdma_run_inline(struct bgdma_stream *s,
+					    struct bgdma_budget *budget)
 {
 	struct bgdma_xfer *x = &s->x;
-	u32 length, max;
+	u32 n = le32_to_cpu(x->desc.length);
+	s32 train = min(budget->descs, BGDMA_TRAIN_MAX);
 	int ret;
 
-	if (!x->checked) {
-		ret = bgdma_op_start(s);
-		if (ret)
-			return ret;
-	}
-	if (x->desc.op == BGDMA_OP_NOP)
-		return BGDMA_STEP_DONE;
+	x->train = s->fetch ? 0 : train;
+	bgdma_slice_begin();
+	if (x->desc.op == BGDMA_OP_MEMFIFO)
+		ret = bgdma_fabric(s)->memfifo(s, NULL, n);
+	else
+		ret = bgdma_deliver_memfifo(s->ctx, s, NULL, n);
+	bgdma_slice_end();
+	train -= s->fetch ? train : x->train;
+	x->train = 0;
+	budget->descs -= train;
+	budget->bytes -= train * n;
+	if (unlikely(ret))
+		return ret;
+	x->done = n;
+	budget->bytes -= n;
+	bgdma_message_count(s, n);
+	return BGDMA_STEP_DONE;
+}
 
-	length = le32_to_cpu(x->desc.length);
-	max = x->desc.op == BGDMA_OP_PUT || x->desc.op == BGDMA_OP_LOCAL_COPY ?
+static __always_inline int bgdma_run_slices(struct bgdma_stream *s,
+					    struct bgdma_budget *budget)
+{
+	struct bgdma_xfer *x = &s->x;
+	u32 length = le32_to_cpu(x->desc.length);
+	u32 max = x->desc.op == BGDMA_OP_PUT ||
+		  x->desc.op == BGDMA_OP_LOCAL_COPY ?
 		BGDMA_SLICE_MAX : BGDMA_PACKET_MAX;
+	int ret;
+
 	do {
 		u32 n = min(length - x->done, max);
 
@@ -208,6 +212,23 @@ int bgdma_op_run(struct bgdma_stream *s, struct bgdma_budget *budget)
 	return ret;
 }
 
+/* As a step: BGDMA_STEP_*, or an enum bgdma_code with s->x.fault. */
+static __always_inline int bgdma_op_run(struct bgdma_stream *s,
+					struct bgdma_budget *budget)
+{
+	if (!s->x.checked) {
+		int ret = bgdma_op_start(s);
+
+		if (unlikely(ret))
+			return ret;
+	}
+	if (s->x.desc.flags & BGDMA_DESC_INLINE)
+		return bgdma_run_inline(s, budget);
+	if (s->x.desc.op == BGDMA_OP_NOP)
+		return BGDMA_STEP_DONE;
+	return bgdma_run_slices(s, budget);
+}
+
 /* A descriptor that was no good: its counter shows it too, if it has one. */
 static void bgdma_op_unchecked(struct bgdma_stream *s)
 {
@@ -219,7 +240,8 @@ static void bgdma_op_unchecked(struct bgdma_stream *s)
 	bgdma_slice_begin();
 	x->inj_slot = bgdma_counter_find(s->ctx, BGDMA_INJECTION,
 					 le32_to_cpu(x->desc.inj_ctr),
-					 s->remote ? &s->who : NULL, NULL);
+					 s->remote ? &s->who : NULL,
+					 &s->memo.sent);
 	bgdma_slice_end();
 }
 
@@ -287,4 +309,68 @@ void bgdma_op_cancel(struct bgdma_stream *s)
 		.bound = le32_to_cpu(x->desc.length),
 	};
 	bgdma_op_end(s);
+}
+
+/* 1: a transfer is under way; 0: none; negative: s->x.fault. */
+static __always_inline int bgdma_stream_next(struct bgdma_stream *s)
+{
+	struct bgdma_xfer *x = &s->x;
+	int ret;
+
+	ret = s->fetch ? s->fetch(s) : bgdma_inj_fetch(s);
+	if (!ret)
+		return 0;
+	x->done = 0;
+	x->uncounted = 0;
+	x->checked = false;
+	x->inj_slot = -1;
+	bgdma_xfer_begin(s);
+	x->active = ret > 0;
+	return ret;
+}
+
+static __always_inline int bgdma_stream_loop(struct bgdma_stream *s,
+					     struct bgdma_budget *budget)
+{
+	for (;;) {
+		int ret = 1;	/* what next() says of a transfer under way */
+
+		/* Parked: whoever had it before us, after we looked. */
+		if (bgdma_stream_must_stop(s) ||
+		    (READ_ONCE(s->flags) & BGDMA_STREAM_STOPPED))
+			return BGDMA_STEP_DONE;
+		if (budget->descs <= 0 || budget->bytes <= 0)
+			return BGDMA_STEP_AGAIN;
+		if (!s->x.active)
+			ret = bgdma_stream_next(s);
+		if (!ret)
+			return BGDMA_STEP_DONE;
+		budget->descs--;
+		ret = ret < 0 ? s->x.fault.code : bgdma_op_run(s, budget);
+		if (ret < 0)
+			return ret;
+		if (unlikely(ret)) {
+			bgdma_op_fail(s);
+			continue;
+		}
+		s->x.active = false;
+		s->deadline = 0;
+		bgdma_xfer_end(s);
+	}
+}
+
+/**
+ * bgdma_stream_run() - run a stream until it has nothing to do, or had enough
+ * @s: owned
+ * @budget: reduced by what was done
+ *
+ * Return: BGDMA_STEP_DONE, _AGAIN, or _WAIT when it was parked.
+ */
+int bgdma_stream_run(struct bgdma_stream *s, struct bgdma_budget *budget)
+{
+	int ret = bgdma_stream_loop(s, budget);
+
+	if (s->kind == BGDMA_KIND_INJ_FIFO)
+		bgdma_inj_tell(container_of(s, struct bgdma_inj_fifo, s));
+	return ret;
 }

@@ -16,12 +16,6 @@
 /* The largest record: what every waiting sender can use. */
 #define BGDMA_RECORD_MAX	(sizeof(struct bgdma_packet) + BGDMA_PACKET_MAX)
 
-static u32 bgdma_record_bytes(u32 bytes)
-{
-	BUILD_BUG_ON(sizeof(struct bgdma_packet) != BGDMA_PACKET_ALIGN);
-	return sizeof(struct bgdma_packet) + ALIGN(bytes, BGDMA_PACKET_ALIGN);
-}
-
 /**
  * bgdma_rec_create() - make a reception FIFO
  * @ctx: owner
@@ -124,25 +118,11 @@ bool bgdma_rec_armed(struct bgdma_rec_fifo *fifo)
 	}
 }
 
-/* The packet is published; look for whoever sleeps for it. */
-static void bgdma_rec_arrived(struct bgdma_rec_fifo *fifo)
-{
-	struct bgdma_ctx *ctx = fifo->ctx;
-	bool waiting;
-
-	bgdma_ring_barrier();
-	waiting = atomic_read(&ctx->waiting);
-	if (likely(!waiting && READ_ONCE(fifo->user->arm) == BGDMA_ARM_NONE))
-		return;
-	if (bgdma_rec_armed(fifo))
-		bgdma_eventfd_signal(&fifo->eventfd);
-	else if (!waiting)
-		return;
-	bgdma_ring_wake(&ctx->wq, EPOLLIN | EPOLLRDNORM);
-}
-
-/* The reader claims to have read what was never written. */
-static void bgdma_rec_bad_head(struct bgdma_rec_fifo *fifo)
+/**
+ * bgdma_rec_bad_head() - the reader claims to have read what was never written
+ * @fifo: which
+ */
+void bgdma_rec_bad_head(struct bgdma_rec_fifo *fifo)
 {
 	struct bgdma_record why = {
 		.code = BGDMA_E_INDEX,
@@ -167,91 +147,6 @@ static void bgdma_rec_bad_head(struct bgdma_rec_fifo *fifo)
 	if (bgdma_record_set(fifo->ctx, fifo->rec, &fifo->ctx->kctl->rec_error,
 			     fifo->id, &why))
 		bgdma_event_post(fifo->ctx, &event);
-}
-
-/* The reader cannot write here, so the header is made in place. */
-static void bgdma_packet_header(struct bgdma_packet *header,
-				const struct bgdma_stream *s,
-				const struct bgdma_principal *who, u32 n,
-				u8 flags)
-{
-	const struct bgdma_xfer *x = &s->x;
-	u32 length = le32_to_cpu(x->desc.length);
-
-	if (!x->done)
-		flags |= BGDMA_PACKET_FIRST;
-	if (x->done + n == length)
-		flags |= BGDMA_PACKET_LAST;
-	if (x->desc.flags & BGDMA_DESC_INTERRUPT)
-		flags |= BGDMA_PACKET_INTERRUPT;
-	if (x->desc.route & BGDMA_ROUTE_ADAPTIVE)
-		flags |= BGDMA_PACKET_ADAPTIVE;
-	header->type = x->desc.op;
-	header->flags = flags;
-	header->bytes = n;
-	header->src_rank = who->rank;
-	header->src_ctx = who->ctx;
-	header->dispatch = le16_to_cpu(x->desc.dispatch);
-	header->msg_id = x->id;
-	header->offset = x->done;
-	header->msg_length = length;
-	header->cookie = le64_to_cpu(x->desc.cookie);
-}
-
-/**
- * bgdma_rec_deliver() - append one packet
- * @fifo: which
- * @s: stream whose message it belongs to
- * @who: sender, as the packet shows it
- * @payload: its bytes
- * @n: so many
- * @flags: BGDMA_PACKET_* besides those that follow from the message
- *
- * Context: inside a slice.
- * Return: BGDMA_STEP_DONE, BGDMA_STEP_WAIT when there is no room, or
- * BGDMA_E_FIFO.
- */
-int bgdma_rec_deliver(struct bgdma_rec_fifo *fifo,
-		      const struct bgdma_stream *s,
-		      const struct bgdma_principal *who,
-		      const struct bgdma_payload *payload, u32 n, u8 flags)
-{
-	u32 i, record = bgdma_record_bytes(n);
-	u64 used;
-	void *to;
-
-	spin_lock(&fifo->lock);
-	if (unlikely(fifo->dead)) {
-		spin_unlock(&fifo->lock);
-		return BGDMA_E_FIFO;
-	}
-	used = fifo->tail - bgdma_ring_rec_head(fifo->user);
-	if (unlikely(used > fifo->size || fifo->size - used < record)) {
-		spin_unlock(&fifo->lock);
-		if (used > fifo->size)
-			bgdma_rec_bad_head(fifo);
-		return BGDMA_STEP_WAIT;
-	}
-	to = fifo->shm.addr + (fifo->tail & (fifo->size - 1));
-	bgdma_packet_header(to, s, who, n, flags);
-	to += sizeof(struct bgdma_packet);
-	for (i = 0; i < payload->pieces; i++) {
-		memcpy(to, payload->p[i], payload->n[i]);
-		to += payload->n[i];
-	}
-
-	fifo->packets++;
-	WRITE_ONCE(fifo->kern->packets, fifo->packets);
-	if (s->x.desc.flags & BGDMA_DESC_INTERRUPT) {
-		WRITE_ONCE(fifo->marked, fifo->marked + 1);
-		WRITE_ONCE(fifo->kern->marked, fifo->marked);
-	}
-	WRITE_ONCE(fifo->tail, fifo->tail + record);
-	bgdma_ring_set_rec_tail(fifo->kern, fifo->tail);
-	spin_unlock(&fifo->lock);
-
-	bgdma_rec_arrived(fifo);
-	return BGDMA_STEP_DONE;
 }
 
 /**

@@ -88,6 +88,16 @@ static inline void bgdma_ring_wake(struct wait_queue_head *wq, __poll_t mask)
 		wake_up_poll(wq, mask);
 }
 
+/* Descriptors ended: wake whoever waits for that. */
+static inline void bgdma_inj_tell(struct bgdma_inj_fifo *fifo)
+{
+	struct bgdma_ctx *ctx = fifo->s.ctx;
+
+	bgdma_ring_barrier();
+	if (unlikely(atomic_read(&ctx->waiting)))
+		bgdma_ring_wake(&ctx->wq, EPOLLIN | EPOLLRDNORM);
+}
+
 /* Take the bits of a doorbell word; 0 without a write when there are none. */
 static inline u64 bgdma_ring_doorbell(u64 *word)
 {

@@ -563,9 +563,18 @@ long bgdma_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	unsigned int nr = _IOC_NR(cmd);
 	int err;
 
+	/* The one call of the data path looks nothing up. */
+	if (likely(cmd == BGDMA_IOC_DOORBELL)) {
+		err = bgdma_call_begin(ctx);
+		if (likely(!err)) {
+			err = bgdma_ioc_doorbell(ctx, arg);
+			bgdma_call_end(ctx);
+		}
+		return err;
+	}
 	if (nr < ARRAY_SIZE(bgdma_iocs) && bgdma_iocs[nr].cmd == cmd)
 		ioc = &bgdma_iocs[nr];
-	else if (cmd != BGDMA_IOC_DOORBELL && cmd != BGDMA_IOC_NOTIFY)
+	else if (cmd != BGDMA_IOC_NOTIFY)
 		return -ENOTTY;
 	if (ioc && (ioc->flags & BGDMA_IOC_ALONE))
 		return bgdma_ioctl_call(ctx, ioc, (void __user *)arg);
@@ -575,8 +584,6 @@ long bgdma_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return err;
 	if (ioc)
 		err = bgdma_ioctl_call(ctx, ioc, (void __user *)arg);
-	else if (cmd == BGDMA_IOC_DOORBELL)
-		err = bgdma_ioc_doorbell(ctx, arg);
 	else
 		err = bgdma_ioc_notify(ctx, arg);
 	bgdma_call_end(ctx);

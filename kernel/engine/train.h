@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * From one descriptor to the next: the steps between two transfers of a
+ * stream, which the run loop (ops.c) takes, and a delivery in a train.
+ *
+ * A train is short messages in a row whose descriptors begin with the same 32
+ * bytes: they differ in payload and cookie only. What a slice found for the
+ * first of them (target, FIFO, rights, counters) holds for the others in that
+ * slice, so they cost no look-ups. A train ends where a run would.
+ */
+#ifndef _BGDMA_TRAIN_H
+#define _BGDMA_TRAIN_H
+
+#include "../bgdma.h"
+#include "../control/trace.h"
+#include "engine.h"
+#include "ring.h"
+
+/* Messages after the first: with their headers about 1 KiB a slice. */
+#define BGDMA_TRAIN_MAX		15
+
+/* 1: a descriptor is in s->x; 0: the ring is empty; negative: a fault. */
+static __always_inline int bgdma_inj_fetch(struct bgdma_stream *s)
+{
+	struct bgdma_inj_fifo *fifo =
+		container_of(s, struct bgdma_inj_fifo, s);
+	u64 tail = bgdma_ring_tail(fifo->user);
+	const struct bgdma_desc *ring = fifo->shm.addr;
+
+	if (tail == s->head)
+		return 0;
+	s->x.seq = s->head;
+	if (unlikely(tail - s->head > (u64)fifo->mask + 1)) {
+		bgdma_inj_bad_tail(fifo, tail);
+		return -1;
+	}
+	bgdma_ring_fetch(&s->x.desc, &ring[s->head & fifo->mask]);
+	s->head++;
+	bgdma_ring_set_head(fifo->kern, s->head);
+	return 1;
+}
+
+/* A descriptor is in s->x. */
+static __always_inline void bgdma_xfer_begin(struct bgdma_stream *s)
+{
+	bool rgq = s->kind == BGDMA_KIND_RGET_QUEUE;
+
+	s->x.id = (u32)rgq << 31 | s->id << 21 | (s->x.seq & GENMASK(20, 0));
+	s->stats.descriptors++;
+	trace_bgdma_fetch(s);
+}
+
+/* Its transfer is over, and good. */
+static __always_inline void bgdma_xfer_end(struct bgdma_stream *s)
+{
+	trace_bgdma_done(s);
+	if (s->kind == BGDMA_KIND_INJ_FIFO)
+		bgdma_ring_set_done(container_of(s, struct bgdma_inj_fifo,
+						 s)->kern, s->head);
+}
+
+/* A whole message landed in one piece. */
+static __always_inline void bgdma_message_count(struct bgdma_stream *s, u32 n)
+{
+	s->stats.packets++;
+	s->stats.bytes_copied += n;
+	if (s->x.inj_slot >= 0)
+		bgdma_counter_sub(s->ctx, BGDMA_INJECTION, s->x.inj_slot, n);
+}
+
+/*
+ * The message of @n bytes that @s is at has landed: true if it was ended, and
+ * @s is at the next of its train, false if somebody else has to end it.
+ */
+static __always_inline bool bgdma_train_next(struct bgdma_stream *s, u32 n)
+{
+	u64 *now = (u64 *)&s->x.desc;
+	struct bgdma_inj_fifo *fifo;
+	const u64 *next;
+	u32 i;
+
+	if (!s->x.train || bgdma_stream_must_stop(s))
+		return false;
+	fifo = container_of(s, struct bgdma_inj_fifo, s);
+	/* Empty, or out of bounds: that is for the next fetch to tell. */
+	if (bgdma_ring_tail(fifo->user) - s->head - 1 > fifo->mask)
+		return false;
+	next = fifo->shm.addr + (s->head & fifo->mask) * sizeof(s->x.desc);
+#pragma GCC unroll 4
+	for (i = 0; i < 4; i++) {
+		if (READ_ONCE(next[i]) != now[i])
+			return false;
+	}
+
+	bgdma_message_count(s, n);
+	bgdma_xfer_end(s);
+	/* The first half is the same: it was compared, not to be read again. */
+#pragma GCC unroll 4
+	for (i = 4; i < 8; i++)
+		now[i] = READ_ONCE(next[i]);
+	s->x.train--;
+	s->x.seq = s->head++;
+	bgdma_ring_set_head(fifo->kern, s->head);
+	bgdma_xfer_begin(s);
+	trace_bgdma_execute(s);
+	return true;
+}
+
+#endif /* _BGDMA_TRAIN_H */
