@@ -169,7 +169,9 @@ for method in memfifo put rget; do
 		result=1
 	fi
 done
-echo "calls: system calls, counted by strace in this very run; it costs" \
-	"time only at a call."
-echo "rate: while both sides are ready; without reading and hashing."
+if [ $result -eq 0 ]; then
+	echo "calls: system calls, counted by strace in this very run;" \
+		"it costs time only at a call."
+	echo "rate: while both sides are ready; without reading and hashing."
+fi
 leave $result
