@@ -17,6 +17,8 @@ TEST(attach_refusals)
 		struct bgdma_attach_attr attr;
 		char more[8];
 	} later = { .attr = { .partition = "fake" } };
+	size_t past = offsetof(struct bgdma_attach_attr, rank);
+	struct bgdma_attach_attr long_name = { .rank = 0 };
 	char name[BGDMA_NAME_MAX + 1];
 	struct bgdma_ctx *ctx = NULL;
 
@@ -28,8 +30,8 @@ TEST(attach_refusals)
 			.rank = 1 }));
 	memset(name, 'x', sizeof(name));
 	name[BGDMA_NAME_MAX] = 0;
-	EXPECT_EQ(-ENAMETOOLONG, bgdma_attach(&ctx,
-			&(struct bgdma_attach_attr){ .partition = name }));
+	long_name.partition = name;
+	EXPECT_EQ(-ENAMETOOLONG, bgdma_attach(&ctx, &long_name));
 	EXPECT_EQ(NULL, ctx);
 
 	/* A program of the future may ask for nothing that we do not know. */
@@ -38,8 +40,7 @@ TEST(attach_refusals)
 	later.more[3] = 1;
 	EXPECT_EQ(-E2BIG, bgdma_attach_sized(&ctx, &later.attr, sizeof(later)));
 	/* One of the past knew less. */
-	EXPECT_EQ(0, bgdma_attach_sized(&ctx, &later.attr,
-			offsetof(struct bgdma_attach_attr, rank)));
+	EXPECT_EQ(0, bgdma_attach_sized(&ctx, &later.attr, past));
 	bgdma_detach(ctx);
 	bgdma_detach(NULL);
 }
@@ -57,25 +58,33 @@ static int use_everything(struct bgdma_ctx **ctx, int *made)
 
 	ret = bgdma_attach(ctx, &(struct bgdma_attach_attr){
 			.partition = "fake" });
-	if (!ret && !(ret = bgdma_inj_create(*ctx, NULL, &inj)))
-		++*made;
-	if (!ret && !(ret = bgdma_rec_create(*ctx, NULL, &rec)))
-		++*made;
-	if (!ret && !(ret = bgdma_rgq_create(*ctx, NULL, &queue)))
-		++*made;
-	if (!ret && !(ret = bgdma_counter_alloc_many(*ctx, BGDMA_INJECTION, 5,
-						     0, counters)))
-		*made += 5;
-	if (!ret && !(ret = bgdma_region_register(*ctx, memory, sizeof(memory),
-						  BGDMA_LOCAL_READ, &pinned)))
-		++*made;
-	if (!ret && !(ret = bgdma_region_alloc(*ctx, 9000, BGDMA_LOCAL_READ,
-					       &driver)))
-		++*made;
-	if (!ret && !(ret = bgdma_region_free(driver)))
-		--*made;
-	if (!ret && !(ret = bgdma_inj_destroy(inj)))
-		--*made;
+	if (ret)
+		return ret;
+	ret = bgdma_inj_create(*ctx, NULL, &inj);
+	*made += !ret;
+	if (!ret)
+		ret = bgdma_rec_create(*ctx, NULL, &rec);
+	*made += !ret;
+	if (!ret)
+		ret = bgdma_rgq_create(*ctx, NULL, &queue);
+	*made += !ret;
+	if (!ret)
+		ret = bgdma_counter_alloc_many(*ctx, BGDMA_INJECTION, 5, 0,
+					       counters);
+	*made += ret ? 0 : 5;
+	if (!ret)
+		ret = bgdma_region_register(*ctx, memory, sizeof(memory),
+					    BGDMA_LOCAL_READ, &pinned);
+	*made += !ret;
+	if (!ret)
+		ret = bgdma_region_alloc(*ctx, 9000, BGDMA_LOCAL_READ, &driver);
+	*made += !ret;
+	if (!ret)
+		ret = bgdma_region_free(driver);
+	*made -= !ret;
+	if (!ret)
+		ret = bgdma_inj_destroy(inj);
+	*made -= !ret;
 	return ret;
 }
 

@@ -245,8 +245,8 @@ TEST_F(lib, transfers_too_long)
 			.length = long_put }));
 	EXPECT_EQ(-EMSGSIZE, bgdma_put(fifo, &(struct bgdma_put_attr){
 			.length = 1ULL << 32 }));
-	EXPECT_EQ(-EMSGSIZE, bgdma_local_copy(fifo,
-			&(struct bgdma_local_copy_attr){ .length = long_put }));
+	EXPECT_EQ(-EMSGSIZE, bgdma_local_copy(fifo, &(struct bgdma_local_copy_attr){
+			.length = long_put }));
 	EXPECT_EQ(-EMSGSIZE, bgdma_memfifo(fifo, &(struct bgdma_memfifo_attr){
 			.length = sizeof(data), .data = data }));
 	EXPECT_EQ(-EMSGSIZE, bgdma_memfifo(fifo, &(struct bgdma_memfifo_attr){
@@ -289,8 +289,8 @@ TEST_F(lib, grants)
 	EXPECT_EQ(16, fake.grant.hi);
 	EXPECT_EQ(BGDMA_RIGHT_WRITE, fake.grant.rights);
 
-	EXPECT_EQ(0, bgdma_counter_grant(counters[1], 2,
-			&(struct bgdma_grant_attr){ .rank = 5 }, NULL));
+	EXPECT_EQ(0, bgdma_counter_grant(counters[1], 2, &(struct bgdma_grant_attr){
+			.rank = 5 }, NULL));
 	EXPECT_EQ(BGDMA_KIND_REC_COUNTER, fake.grant.kind);
 	EXPECT_EQ(1, fake.grant.object);
 	EXPECT_EQ(2, fake.grant.count);

@@ -99,7 +99,13 @@ static inline uint64_t bgdma_region_length(const struct bgdma_region *region)
  */
 BGDMA_API uint64_t bgdma_mem_required(const void *addr, uint64_t length);
 
-/* See bgdma_region_grant(). */
+/**
+ * bgdma_region_ctx() - context that a region belongs to
+ * @region: region
+ *
+ * Thread safety: any thread.
+ * Return: the context.
+ */
 BGDMA_API struct bgdma_ctx *bgdma_region_ctx(const struct bgdma_region *region);
 
 /**
