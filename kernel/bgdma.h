@@ -4,10 +4,10 @@
  *
  * Lock order, outermost first:
  *
- *   bgdma_net.lock (mutex)        the partitions of a network namespace
- *   partition.lock (mutex)        who is attached
  *   ctx.lock (mutex)              control calls of one context; held over
  *                                 copies to and from user space
+ *   bgdma_net.lock (mutex)        the partitions of a network namespace
+ *   partition.lock (mutex)        who is attached
  *   ctx.map_lock (mutex)          areas that can be mapped; taken in .mmap,
  *                                 so never held over a user copy
  *   stream ownership (bit)        a trylock, see engine/engine.c
@@ -296,11 +296,10 @@ struct bgdma_region *bgdma_region_get(struct bgdma_ctx *ctx, u32 handle,
 				      u32 rights, u64 off, u64 len,
 				      struct bgdma_fault *fault,
 				      struct bgdma_region_memo *memo);
-void bgdma_region_put(struct bgdma_region *region);
-void bgdma_region_span(const struct bgdma_region *region, u64 off, u32 n,
-		       struct bgdma_payload *out);
-void bgdma_region_write(const struct bgdma_region *region, u64 off,
-			const struct bgdma_payload *in);
+void bgdma_region_span_more(const struct bgdma_region *region, u64 off, u32 n,
+			    struct bgdma_payload *out);
+void bgdma_region_write_pieces(const struct bgdma_region *region, u64 off,
+			       const struct bgdma_payload *in);
 
 #include "engine/fifo.h"
 
@@ -349,6 +348,7 @@ void bgdma_region_write(const struct bgdma_region *region, u64 off,
  * @regions: by slot; xa_lock, read under RCU
  * @region_next: slot to try next
  * @region_gen: generation of the slots given out in this round
+ * @counters_freed: grace period that has to pass before slots are used again
  * @regions_freed: counts; written under @lock, read inside slices
  * @grant_next: id of the next grant
  * @event_lock: a leaf too, for one event
@@ -401,6 +401,7 @@ struct bgdma_ctx {
 	struct xarray regions;
 	u32 region_next;
 	u32 region_gen;
+	unsigned long counters_freed;
 	u32 regions_freed;
 	u32 grant_next;
 	spinlock_t event_lock;
@@ -488,7 +489,6 @@ void bgdma_stream_init(struct bgdma_stream *s, struct bgdma_ctx *ctx, u16 kind,
 		       u32 id, int (*fetch)(struct bgdma_stream *s));
 void bgdma_stream_wake(struct bgdma_stream *s);
 void bgdma_stream_own(struct bgdma_stream *s);
-void bgdma_stream_disown(struct bgdma_stream *s);
 void bgdma_stream_kill(struct bgdma_stream *s);
 void bgdma_stream_park(struct bgdma_stream *s, struct list_head *waiters,
 		       unsigned long timeout, u32 kind, u32 id);

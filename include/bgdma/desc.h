@@ -62,6 +62,27 @@ struct bgdma_transfer {
 	uint64_t cookie;
 };
 
+/* Member by member: compilers leave a cleared structure in memory. */
+BGDMA_INLINE struct bgdma_transfer bgdma__no_transfer(void)
+{
+	struct bgdma_transfer t;
+
+	t.dest = 0;
+	t.dest_ctx = 0;
+	t.dest_fifo = 0;
+	t.dispatch = 0;
+	t.length = 0;
+	t.from.region = 0;
+	t.from.offset = 0;
+	t.to = t.from;
+	t.counter = 0;
+	t.remote_counter = 0;
+	t.flags = 0;
+	t.route = 0;
+	t.cookie = 0;
+	return t;
+}
+
 /* A handle is never 0; in an attr 0 stands for none. */
 static inline __le32 bgdma__desc_handle(uint32_t handle)
 {

@@ -372,7 +372,7 @@ BGDMA_INLINE int bgdma__memfifo_inject(struct bgdma_inj_fifo *fifo,
 	if (bgdma_unlikely(!desc))
 		return bgdma_inj_full(fifo);
 
-	memset(&t, 0, sizeof(t));
+	t = bgdma__no_transfer();
 	t.dest = attr->dest;
 	t.dest_ctx = attr->dest_ctx;
 	t.dest_fifo = attr->fifo;
@@ -438,7 +438,7 @@ BGDMA_INLINE int bgdma_put(struct bgdma_inj_fifo *fifo,
 	if (bgdma_unlikely(!desc))
 		return bgdma_inj_full(fifo);
 
-	memset(&t, 0, sizeof(t));
+	t = bgdma__no_transfer();
 	t.dest = attr->dest;
 	t.dest_ctx = attr->dest_ctx;
 	t.length = (uint32_t)attr->length;
@@ -472,7 +472,7 @@ static inline int bgdma_local_copy(struct bgdma_inj_fifo *fifo,
 	if (bgdma_unlikely(!desc))
 		return bgdma_inj_full(fifo);
 
-	memset(&t, 0, sizeof(t));
+	t = bgdma__no_transfer();
 	t.length = (uint32_t)attr->length;
 	t.from = bgdma__place_at(&attr->from);
 	t.to = bgdma__place_at(&attr->to);
@@ -507,7 +507,7 @@ static inline int bgdma_rget(struct bgdma_inj_fifo *fifo,
 	if (bgdma_unlikely(!desc))
 		return bgdma_inj_full(fifo);
 
-	memset(&t, 0, sizeof(t));
+	t = bgdma__no_transfer();
 	t.dest = attr->dest;
 	t.dest_ctx = attr->dest_ctx;
 	t.dest_fifo = attr->queue;

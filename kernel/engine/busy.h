@@ -63,6 +63,19 @@ static inline void bgdma_slice_end(void)
 }
 #endif
 
+/**
+ * bgdma_stream_disown() - stop being the owner
+ * @s: owned
+ */
+static inline void bgdma_stream_disown(struct bgdma_stream *s)
+{
+	clear_bit_unlock(BGDMA_STREAM_OWNED, &s->flags);
+	/* Against the set of WANTED, and new work, before OWNED was clear. */
+	smp_mb__after_atomic();
+	if (unlikely(test_bit(BGDMA_STREAM_WANTED, &s->flags)))
+		wake_up_bit(&s->flags, BGDMA_STREAM_OWNED);
+}
+
 /* Inside a slice, or under plain RCU where only the pointer is needed. */
 #define bgdma_deref(p) \
 	rcu_dereference_check(p, rcu_read_lock_held() || \

@@ -387,15 +387,7 @@ static void bgdma_rgq_end(struct bgdma_ctx *ctx, u32 id)
 	bgdma_rgq_free(queue);
 }
 
-/**
- * bgdma_ctx_fifo_end() - end one FIFO of a context
- * @ctx: owner, ctx.lock held
- * @kind: of the FIFO
- * @id: of the FIFO
- *
- * Return: 0, -ENOENT or -EINVAL.
- */
-int bgdma_ctx_fifo_end(struct bgdma_ctx *ctx, u32 kind, u32 id)
+static int bgdma_fifo_end(struct bgdma_ctx *ctx, u32 kind, u32 id)
 {
 	lockdep_assert_held(&ctx->lock);
 	switch (kind) {
@@ -419,6 +411,24 @@ int bgdma_ctx_fifo_end(struct bgdma_ctx *ctx, u32 kind, u32 id)
 	}
 }
 
+/**
+ * bgdma_ctx_fifo_end() - end one FIFO of a context
+ * @ctx: owner, ctx.lock held
+ * @kind: of the FIFO
+ * @id: of the FIFO
+ *
+ * Return: 0, -ENOENT or -EINVAL.
+ */
+int bgdma_ctx_fifo_end(struct bgdma_ctx *ctx, u32 kind, u32 id)
+{
+	int err = bgdma_fifo_end(ctx, kind, id);
+
+	/* Whoever waits for it sees that it is gone. */
+	if (!err)
+		wake_up_poll(&ctx->wq, EPOLLIN | EPOLLRDNORM);
+	return err;
+}
+
 static void bgdma_counters_end(struct bgdma_ctx *ctx)
 {
 	unsigned int kind;
@@ -438,14 +448,15 @@ static void bgdma_counters_end(struct bgdma_ctx *ctx)
  * @ctx: of a file that is closed, or whose process exits
  *
  * When it returns every page is unpinned and uncharged, every id is free and
- * every peer was told. Doing it again does nothing.
+ * every peer was told. Doing it again does nothing: the process that exits does
+ * it, and whoever closes the file last. The partition stays for the latter.
  */
 void bgdma_ctx_release(struct bgdma_ctx *ctx)
 {
 	struct bgdma_partition *part = ctx->partition;
 	u32 i;
 
-	if (!ctx->attached)
+	if (!ctx->attached || ctx->released)
 		return;
 	bgdma_partition_detach(ctx);
 	if (!ctx->released)
@@ -469,7 +480,6 @@ void bgdma_ctx_release(struct bgdma_ctx *ctx)
 	mutex_lock(&part->stats_lock);
 	bgdma_stats_add(&part->stats_gone, &ctx->stats_gone);
 	mutex_unlock(&part->stats_lock);
-	bgdma_partition_put(part);
 unlock:
 	mutex_unlock(&ctx->lock);
 }

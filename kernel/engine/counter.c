@@ -66,6 +66,8 @@ int bgdma_counter_alloc(struct bgdma_ctx *ctx, struct bgdma_counter_alloc *arg)
 	}
 	if (run != arg->count)
 		return -ENOSPC;
+	/* Slices that found the former use of these slots are over. */
+	cond_synchronize_rcu(ctx->counters_freed);
 
 	arg->first = first + 1 - run;
 	for (; run; run--, first--) {
@@ -118,6 +120,7 @@ int bgdma_counter_free(struct bgdma_ctx *ctx,
 		bgdma_eventfd_drop(&c->eventfd);
 		bgdma_counter_forget(ctx, kind, i);
 	}
+	ctx->counters_freed = get_state_synchronize_rcu();
 	/* Whoever waits for one of them sees that it is gone. */
 	wake_up_poll(&ctx->wq, EPOLLIN | EPOLLRDNORM);
 	return 0;

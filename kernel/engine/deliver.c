@@ -8,6 +8,7 @@
 #include "../control/trace.h"
 #include "busy.h"
 #include "deliver.h"
+#include "region.h"
 #include "ring.h"
 
 /**
@@ -30,14 +31,15 @@ int bgdma_deliver_put(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 
 	if (unlikely(slot < BGDMA_NO_SLOT))
 		return x->fault.code;
-	region = bgdma_region_get(ctx, le32_to_cpu(x->desc.u.at.dst_region),
-				  bgdma_principal_at(ctx, s), BGDMA_RIGHT_WRITE,
-				  off, le32_to_cpu(x->desc.length) - x->done,
-				  &x->fault, &s->memo.dst);
-	if (!region)
+	region = bgdma_region_again(ctx, le32_to_cpu(x->desc.u.at.dst_region),
+				    bgdma_principal_at(ctx, s),
+				    BGDMA_RIGHT_WRITE, off,
+				    le32_to_cpu(x->desc.length) - x->done,
+				    &x->fault, &s->memo.dst);
+	if (unlikely(!region))
 		return x->fault.code;
 	bgdma_region_write(region, off, payload);
-	bgdma_region_put(region);
+	bgdma_busy_put(&region->busy);
 	trace_bgdma_packet(ctx, s, n);
 	bgdma_rec_count_last(ctx, s, slot, n);
 	return BGDMA_STEP_DONE;
@@ -75,7 +77,8 @@ int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		ret = bgdma_rgq_deliver(queue, who, descs, n);
 		if (ret != BGDMA_STEP_WAIT)
 			break;
-		if (test_and_clear_bit(BGDMA_STREAM_EXPIRED, &s->flags))
+		if (s->deadline &&
+		    test_and_clear_bit(BGDMA_STREAM_EXPIRED, &s->flags))
 			return bgdma_fault(s, BGDMA_E_RGET_FULL, n,
 					   queue->quota);
 		bgdma_stream_park(s, &queue->waiters, queue->timeout,

@@ -38,13 +38,11 @@ struct bgdma_engine bgdma_engine;
 /* --------------------------------------------------------------------- */
 /* The run list                                                           */
 
-static bool bgdma_stream_pending(struct bgdma_stream *s)
+static __always_inline bool bgdma_stream_pending(struct bgdma_stream *s)
 {
 	const struct bgdma_rget_sub *sub;
 
-	if (READ_ONCE(s->flags) & (BIT(BGDMA_STREAM_PARKED) |
-				   BIT(BGDMA_STREAM_ERROR) |
-				   BIT(BGDMA_STREAM_DEAD)))
+	if (READ_ONCE(s->flags) & BGDMA_STREAM_STOPPED)
 		return false;
 	if (s->x.active)
 		return true;
@@ -63,9 +61,7 @@ static bool bgdma_rq_add(struct bgdma_stream *s)
 	bool queued = false;
 
 	spin_lock(&e->rq_lock);
-	if (!(READ_ONCE(s->flags) & (BIT(BGDMA_STREAM_PARKED) |
-				     BIT(BGDMA_STREAM_ERROR) |
-				     BIT(BGDMA_STREAM_DEAD))) &&
+	if (!(READ_ONCE(s->flags) & BGDMA_STREAM_STOPPED) &&
 	    !READ_ONCE(ctx->dead) && list_empty(&s->run_node)) {
 		list_add_tail(&s->run_node, &ctx->runnable);
 		if (list_empty(&ctx->rq_node))
@@ -166,7 +162,7 @@ static struct bgdma_stream *bgdma_rq_pick(struct bgdma_engine *e, bool *more)
  * Let go of a stream; whoever found it owned meanwhile is made up for. Under
  * RCU: once it is not owned it may be freed.
  */
-static void bgdma_stream_leave(struct bgdma_stream *s, bool pool)
+static __always_inline void bgdma_stream_leave(struct bgdma_stream *s, bool pool)
 {
 	bgdma_stream_disown(s);
 	if (!bgdma_stream_pending(s) || bgdma_stream_must_stop(s))
@@ -186,8 +182,13 @@ static bool bgdma_doorbell_stream(struct bgdma_stream *s, bool pool,
 {
 	if (!pool && budget->descs > 0 && budget->bytes > 0 &&
 	    !test_bit(BGDMA_STREAM_PARKED, &s->flags) &&
-	    !test_and_set_bit_lock(BGDMA_STREAM_OWNED, &s->flags))
-		return true;
+	    !test_and_set_bit_lock(BGDMA_STREAM_OWNED, &s->flags)) {
+		if (likely(!test_bit(BGDMA_STREAM_DEAD, &s->flags)))
+			return true;
+		/* Killed before we had it: it goes with this slice. */
+		bgdma_stream_disown(s);
+		return false;
+	}
 	bgdma_stream_wake(s);
 	return false;
 }
@@ -336,6 +337,9 @@ static void bgdma_poll_pass(struct bgdma_engine *e, u64 now)
 	spin_lock(&e->poll_lock);
 	list_for_each_entry_safe(ctx, next, &e->polled, poll_node) {
 		if (bgdma_doorbell_rung(ctx)) {
+			/* A reader that never sends works, too. */
+			ctx->poll_until = now +
+				READ_ONCE(ctx->partition->poll_ns);
 			bgdma_doorbell(ctx, true);
 			continue;
 		}

@@ -52,10 +52,14 @@ void bgdma_rq_remove(struct bgdma_stream *s);
 void bgdma_engine_arm_timer(struct bgdma_engine *e);
 bool bgdma_streams_expire(struct bgdma_engine *e);
 
-/* Stopped until somebody else says so. */
+/* Has nothing to run until somebody else says so. */
 #define BGDMA_STREAM_STOPPED	(BIT(BGDMA_STREAM_PARKED) | \
 				 BIT(BGDMA_STREAM_ERROR) | \
 				 BIT(BGDMA_STREAM_DEAD))
+
+/* Starts no descriptor. */
+#define BGDMA_STREAM_HALTED	(BGDMA_STREAM_STOPPED | \
+				 BIT(BGDMA_STREAM_WANTED))
 
 /* Looked at for every piece: a run ends early for teardown and control. */
 static inline bool bgdma_stream_must_stop(const struct bgdma_stream *s)

@@ -21,6 +21,7 @@ struct bgdma_memo {
 	u64 sent;
 	u64 counter;
 	struct bgdma_region_memo src;
+	struct bgdma_region_memo descs;
 	struct bgdma_region_memo dst;
 };
 
@@ -31,8 +32,8 @@ struct bgdma_memo {
  * @id: transfer id: in packets, records and traces of both sides
  * @done: bytes moved so far
  * @uncounted: of these, not yet taken off the counters
+ * @behind: descriptors in the ring after this one when it was fetched
  * @train: messages that the delivery may go on with by itself (train.h)
- * @inj_slot: injection counter, resolved; or -1
  * @active: there is one
  * @checked: its descriptor was found good
  * @slice: the bytes of the slice that is being moved
@@ -44,8 +45,8 @@ struct bgdma_xfer {
 	u32 id;
 	u32 done;
 	u32 uncounted;
+	u32 behind;
 	u32 train;
-	int inj_slot;
 	bool active;
 	bool checked;
 	struct bgdma_payload slice;
@@ -77,6 +78,7 @@ struct bgdma_stream_stats {
  * @fetch: copy the next descriptor of a remote-get queue into @x; owner only
  * @who: principal: the context itself, or where the descriptors came from
  * @remote: the descriptors came from another context
+ * @tag: of all its transfer ids
  * @head: sequence number of the next descriptor; owner only
  * @x: transfer under way; owner only
  * @peer: target context of the last transfer, a reference; owner only
@@ -100,6 +102,7 @@ struct bgdma_stream {
 	int (*fetch)(struct bgdma_stream *s);
 	struct bgdma_principal who;
 	bool remote;
+	u32 tag;
 	u64 head;
 	struct bgdma_xfer x;
 	struct bgdma_ctx *peer;
@@ -138,7 +141,6 @@ struct bgdma_inj_fifo {
 int bgdma_inj_create(struct bgdma_ctx *ctx, struct bgdma_inj_create *arg,
 		     struct bgdma_inj_fifo **out);
 void bgdma_inj_free(struct bgdma_inj_fifo *fifo);
-bool bgdma_inj_pending(struct bgdma_inj_fifo *fifo);
 void bgdma_inj_publish(struct bgdma_inj_fifo *fifo, u64 done);
 void bgdma_inj_bad_tail(struct bgdma_inj_fifo *fifo, u64 tail);
 void bgdma_inj_fail(struct bgdma_inj_fifo *fifo);

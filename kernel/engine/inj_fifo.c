@@ -87,15 +87,6 @@ void bgdma_inj_free(struct bgdma_inj_fifo *fifo)
 }
 
 /**
- * bgdma_inj_pending() - are there descriptors that were not fetched?
- * @fifo: which
- */
-bool bgdma_inj_pending(struct bgdma_inj_fifo *fifo)
-{
-	return bgdma_ring_tail(fifo->user) != READ_ONCE(fifo->s.head);
-}
-
-/**
  * bgdma_inj_publish() - show how many descriptors have ended
  * @fifo: owned
  * @done: so many since creation

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Running a stream: descriptor after descriptor, each slice by slice
- * (engine/busy.h): find the source bytes, hand them to the fabric, count them. Every slice asks for everything
- * again, so that what the owner of an object takes back is gone with the next.
+ * (engine/busy.h): find the source bytes, hand them to the fabric, count them.
+ * Every slice asks for everything again, so that what the owner of an object
+ * takes back is gone with the next.
  */
 #include "../bgdma.h"
 #include "../control/trace.h"
 #include "busy.h"
 #include "engine.h"
+#include "region.h"
 #include "train.h"
 
 static const struct bgdma_fabric_ops *bgdma_fabric(const struct bgdma_stream *s)
@@ -27,12 +29,13 @@ static __always_inline int bgdma_source_get(struct bgdma_stream *s, u32 rights,
 
 	/* The sum cannot wrap where the first slice was within bounds. */
 	off = le64_to_cpu(x->desc.u.at.src_off) + x->done;
-	*region = bgdma_region_get(s->ctx, le32_to_cpu(x->desc.u.at.src_region),
-				   &s->who, rights, off,
-				   le32_to_cpu(x->desc.length) - x->done,
-				   &x->fault, rights == BGDMA_RIGHT_READ ?
-						      &s->memo.src : NULL);
-	if (!*region)
+	*region = bgdma_region_again(s->ctx,
+				     le32_to_cpu(x->desc.u.at.src_region),
+				     &s->who, rights, off,
+				     le32_to_cpu(x->desc.length) - x->done,
+				     &x->fault, rights == BGDMA_RIGHT_READ ?
+					&s->memo.src : &s->memo.descs);
+	if (unlikely(!*region))
 		return x->fault.code;
 	bgdma_region_span(*region, off, n, &x->slice);
 	return 0;
@@ -48,8 +51,7 @@ static __always_inline void bgdma_xfer_count(struct bgdma_stream *s, bool last)
 	u32 n = x->uncounted;
 
 	x->uncounted = 0;
-	if (x->inj_slot >= 0)
-		bgdma_counter_sub(s->ctx, BGDMA_INJECTION, x->inj_slot, n);
+	bgdma_inj_count(s, n);
 	if (!last && n && x->desc.rec_ctr != cpu_to_le32(BGDMA_NONE) &&
 	    !(x->desc.flags & BGDMA_DESC_OPS))
 		bgdma_fabric(s)->count(s, n);
@@ -79,7 +81,7 @@ static __always_inline int bgdma_move_slice(struct bgdma_stream *s, u32 n)
 		ret = bgdma_deliver_put(s->ctx, s, p, n);
 	else
 		ret = bgdma_deliver_memfifo(s->ctx, s, p, n);
-	bgdma_region_put(region);
+	bgdma_busy_put(&region->busy);
 out:
 	bgdma_slice_end();
 	return ret;
@@ -129,17 +131,15 @@ static int bgdma_op_start(struct bgdma_stream *s)
 		bgdma_desc_remember(s);
 	}
 	if (x->desc.inj_ctr != cpu_to_le32(BGDMA_NONE)) {
-		u32 handle = le32_to_cpu(x->desc.inj_ctr);
+		int slot;
 
 		bgdma_slice_begin();
-		x->inj_slot = bgdma_counter_find(s->ctx, BGDMA_INJECTION,
-						 handle,
-						 s->remote ? &s->who : NULL,
-						 &s->memo.sent);
+		slot = bgdma_inj_slot(s);
 		bgdma_slice_end();
-		if (x->inj_slot < 0) {
+		if (unlikely(slot < 0)) {
 			x->fault = (struct bgdma_fault) {
-				.code = -x->inj_slot, .offset = handle,
+				.code = -slot,
+				.offset = le32_to_cpu(x->desc.inj_ctr),
 			};
 			return x->fault.code;
 		}
@@ -158,17 +158,17 @@ static __always_inline int bgdma_run_inline(struct bgdma_stream *s,
 {
 	struct bgdma_xfer *x = &s->x;
 	u32 n = le32_to_cpu(x->desc.length);
-	s32 train = min(budget->descs, BGDMA_TRAIN_MAX);
+	s32 train = min3((s32)x->behind, budget->descs, BGDMA_TRAIN_MAX);
 	int ret;
 
-	x->train = s->fetch ? 0 : train;
+	x->train = train;
 	bgdma_slice_begin();
 	if (x->desc.op == BGDMA_OP_MEMFIFO)
 		ret = bgdma_fabric(s)->memfifo(s, NULL, n);
 	else
 		ret = bgdma_deliver_memfifo(s->ctx, s, NULL, n);
 	bgdma_slice_end();
-	train -= s->fetch ? train : x->train;
+	train -= x->train;
 	x->train = 0;
 	budget->descs -= train;
 	budget->bytes -= train * n;
@@ -229,19 +229,20 @@ static __always_inline int bgdma_op_run(struct bgdma_stream *s,
 	return bgdma_run_slices(s, budget);
 }
 
-/* A descriptor that was no good: its counter shows it too, if it has one. */
-static void bgdma_op_unchecked(struct bgdma_stream *s)
+static void bgdma_inj_fail_counter(struct bgdma_stream *s, u32 left)
 {
-	struct bgdma_xfer *x = &s->x;
+	struct bgdma_record why;
+	int slot;
 
-	if (x->inj_slot >= 0 || x->fault.code == BGDMA_E_INDEX ||
-	    le32_to_cpu(x->desc.length) > BGDMA_LENGTH_MAX)
+	if (s->x.desc.inj_ctr == cpu_to_le32(BGDMA_NONE))
 		return;
+	bgdma_record_of(s, &why);
 	bgdma_slice_begin();
-	x->inj_slot = bgdma_counter_find(s->ctx, BGDMA_INJECTION,
-					 le32_to_cpu(x->desc.inj_ctr),
-					 s->remote ? &s->who : NULL,
-					 &s->memo.sent);
+	slot = bgdma_inj_slot(s);
+	if (slot >= 0) {
+		bgdma_counter_sub(s->ctx, BGDMA_INJECTION, slot, left);
+		bgdma_counter_fail(s->ctx, BGDMA_INJECTION, slot, &why);
+	}
 	bgdma_slice_end();
 }
 
@@ -253,23 +254,16 @@ static void bgdma_op_unchecked(struct bgdma_stream *s)
 static void bgdma_op_end(struct bgdma_stream *s)
 {
 	struct bgdma_xfer *x = &s->x;
-	struct bgdma_record why;
 	u32 left;
 
 	s->stats.errors++;
 	trace_bgdma_error(s);
 	left = le32_to_cpu(x->desc.length) - x->done + x->uncounted;
-	if (!x->checked)
-		bgdma_op_unchecked(s);
-	else if (x->desc.op != BGDMA_OP_NOP)
+	if (x->checked && x->desc.op != BGDMA_OP_NOP)
 		bgdma_fabric(s)->abort(s, left);
-	if (x->inj_slot >= 0) {
-		bgdma_record_of(s, &why);
-		bgdma_slice_begin();
-		bgdma_counter_sub(s->ctx, BGDMA_INJECTION, x->inj_slot, left);
-		bgdma_counter_fail(s->ctx, BGDMA_INJECTION, x->inj_slot, &why);
-		bgdma_slice_end();
-	}
+	/* One that was no good shows it on its counter too, if it has one. */
+	if (x->fault.code != BGDMA_E_INDEX && left <= BGDMA_LENGTH_MAX)
+		bgdma_inj_fail_counter(s, left);
 	x->active = false;
 	s->deadline = 0;
 }
@@ -323,24 +317,23 @@ static __always_inline int bgdma_stream_next(struct bgdma_stream *s)
 	x->done = 0;
 	x->uncounted = 0;
 	x->checked = false;
-	x->inj_slot = -1;
 	bgdma_xfer_begin(s);
 	x->active = ret > 0;
 	return ret;
 }
 
+/* @fifo: the stream's, or NULL for one of a remote-get queue */
 static __always_inline int bgdma_stream_loop(struct bgdma_stream *s,
+					     struct bgdma_inj_fifo *fifo,
 					     struct bgdma_budget *budget)
 {
-	for (;;) {
+	do {
 		int ret = 1;	/* what next() says of a transfer under way */
 
 		/* Parked: whoever had it before us, after we looked. */
-		if (bgdma_stream_must_stop(s) ||
-		    (READ_ONCE(s->flags) & BGDMA_STREAM_STOPPED))
+		if (unlikely(READ_ONCE(s->ctx->dead) ||
+			     (READ_ONCE(s->flags) & BGDMA_STREAM_HALTED)))
 			return BGDMA_STEP_DONE;
-		if (budget->descs <= 0 || budget->bytes <= 0)
-			return BGDMA_STEP_AGAIN;
 		if (!s->x.active)
 			ret = bgdma_stream_next(s);
 		if (!ret)
@@ -355,22 +348,31 @@ static __always_inline int bgdma_stream_loop(struct bgdma_stream *s,
 		}
 		s->x.active = false;
 		s->deadline = 0;
-		bgdma_xfer_end(s);
-	}
+		bgdma_xfer_end(s, fifo);
+		if (fifo && !bgdma_inj_pending(fifo))
+			return BGDMA_STEP_DONE;
+	} while (budget->descs > 0 && budget->bytes > 0);
+	return BGDMA_STEP_AGAIN;
 }
 
 /**
  * bgdma_stream_run() - run a stream until it has nothing to do, or had enough
  * @s: owned
- * @budget: reduced by what was done
+ * @budget: more than nothing; reduced by what was done
  *
  * Return: BGDMA_STEP_DONE, _AGAIN, or _WAIT when it was parked.
  */
 int bgdma_stream_run(struct bgdma_stream *s, struct bgdma_budget *budget)
 {
-	int ret = bgdma_stream_loop(s, budget);
+	struct bgdma_budget left = *budget;	/* in registers */
+	struct bgdma_inj_fifo *fifo = NULL;
+	int ret;
 
 	if (s->kind == BGDMA_KIND_INJ_FIFO)
-		bgdma_inj_tell(container_of(s, struct bgdma_inj_fifo, s));
+		fifo = container_of(s, struct bgdma_inj_fifo, s);
+	ret = bgdma_stream_loop(s, fifo, &left);
+	*budget = left;
+	if (fifo)
+		bgdma_inj_tell(fifo);
 	return ret;
 }

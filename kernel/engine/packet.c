@@ -46,10 +46,10 @@ bgdma_packet_header(struct bgdma_packet *header, const struct bgdma_stream *s,
 		flags |= BGDMA_PACKET_FIRST;
 	if (x->done + n == length)
 		flags |= BGDMA_PACKET_LAST;
-	if (x->desc.flags & BGDMA_DESC_INTERRUPT)
-		flags |= BGDMA_PACKET_INTERRUPT;
-	if (x->desc.route & BGDMA_ROUTE_ADAPTIVE)
-		flags |= BGDMA_PACKET_ADAPTIVE;
+	flags |= !!(x->desc.flags & BGDMA_DESC_INTERRUPT) *
+		 BGDMA_PACKET_INTERRUPT;
+	flags |= !!(x->desc.route & BGDMA_ROUTE_ADAPTIVE) *
+		 BGDMA_PACKET_ADAPTIVE;
 	header->type = x->desc.op;
 	header->flags = flags;
 	header->bytes = n;
@@ -206,7 +206,11 @@ void bgdma_abort_message(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 
 	if (!fifo)
 		return;
-	if (!bgdma_rec_append(fifo, s, who, &nothing, 0,
+	/* Only the event for whom the owner lets in no more. */
+	if ((bgdma_is_owner(ctx, who) ||
+	     bgdma_granted_whole(&fifo->grants, who, BGDMA_RIGHT_ACCEPT,
+				 &s->memo.fifo)) &&
+	    !bgdma_rec_append(fifo, s, who, &nothing, 0,
 			      BGDMA_PACKET_ERROR | BGDMA_PACKET_LAST))
 		return;
 	event = (struct bgdma_event) {

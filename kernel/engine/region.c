@@ -13,6 +13,7 @@
 
 #include "../bgdma.h"
 #include "busy.h"
+#include "region.h"
 
 #define BGDMA_PIN_CHUNK		512UL	/* pages between looks at signals */
 #define BGDMA_LOCAL_RIGHTS	(BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE)
@@ -176,6 +177,10 @@ int bgdma_region_pin(struct bgdma_ctx *ctx, struct bgdma_region_pin *arg,
 		return -ENOMEM;
 	region->page_off = offset_in_page(arg->addr);
 	region->nr_pages = (end - start) >> PAGE_SHIFT;
+	/* The array of pages is one allocation. */
+	err = -ENOMEM;
+	if (region->nr_pages > INT_MAX / sizeof(*region->pages))
+		goto free;
 	err = bgdma_charge(region);
 	if (err)
 		goto free;
@@ -332,13 +337,6 @@ void bgdma_regions_free(struct bgdma_ctx *ctx)
 	xa_destroy(&ctx->regions);
 }
 
-/* What the owner's own descriptors need instead of a grant. */
-static u32 bgdma_local_right(u32 rights)
-{
-	return rights & (BGDMA_RIGHT_WRITE | BGDMA_RIGHT_ATOMIC) ?
-		BGDMA_LOCAL_WRITE : BGDMA_LOCAL_READ;
-}
-
 static bool bgdma_region_may(const struct bgdma_region *region,
 			     const struct bgdma_ctx *ctx,
 			     const struct bgdma_principal *who, u32 rights,
@@ -379,14 +377,10 @@ static struct bgdma_region *bgdma_region_look(struct bgdma_ctx *ctx, u32 handle,
 	return region;
 }
 
-/* A region cannot be freed inside a slice that saw the count unchanged. */
-static __always_inline struct bgdma_region *
-bgdma_region_find(struct bgdma_ctx *ctx, u32 handle,
-		  struct bgdma_region_memo *memo)
+static struct bgdma_region *bgdma_region_find(struct bgdma_ctx *ctx, u32 handle,
+					      struct bgdma_region_memo *memo)
 {
-	if (memo && memo->handle == handle &&
-	    memo->incarnation == ctx->who.incarnation &&
-	    memo->freed == READ_ONCE(ctx->regions_freed))
+	if (memo && bgdma_region_known(ctx, handle, memo))
 		return memo->region;
 	return bgdma_region_look(ctx, handle, memo);
 }
@@ -438,57 +432,23 @@ struct bgdma_region *bgdma_region_get(struct bgdma_ctx *ctx, u32 handle,
 }
 
 /**
- * bgdma_region_put() - done with a piece
- * @region: from bgdma_region_get()
- */
-void bgdma_region_put(struct bgdma_region *region)
-{
-	bgdma_busy_put(&region->busy);
-}
-
-/* Region pages are never in high memory: we depend on 64 bit. */
-static __always_inline void *bgdma_region_at(const struct bgdma_region *region, u64 off,
-			     u32 want, u32 *got)
-{
-	u64 at = off + region->page_off;
-	u32 in_page = offset_in_page(at);
-
-	*got = min_t(u32, want, PAGE_SIZE - in_page);
-	return page_address(region->pages[at >> PAGE_SHIFT]) + in_page;
-}
-
-/**
- * bgdma_region_span() - where some bytes of a region are
+ * bgdma_region_span_more() - where bytes are that go on in another page
  * @region: held busy
  * @off: first byte
- * @n: bytes, at most BGDMA_SLICE_MAX
- * @out: filled in
+ * @n: bytes; with those before at most BGDMA_SLICE_MAX
+ * @out: holds what was before; filled in
  */
-void bgdma_region_span(const struct bgdma_region *region, u64 off, u32 n,
-		       struct bgdma_payload *out)
+void bgdma_region_span_more(const struct bgdma_region *region, u64 off, u32 n,
+			    struct bgdma_payload *out)
 {
 	u32 i;
 
-	for (i = 0; n; i++) {
+	for (i = out->pieces; n; i++) {
 		out->p[i] = bgdma_region_at(region, off, n, &out->n[i]);
 		off += out->n[i];
 		n -= out->n[i];
 	}
 	out->pieces = i;
-}
-
-/*
- * A page at most, which the compiler sees and copies inline: for a short
- * transfer that beats the call of a routine that is tuned for long ones.
- */
-static __always_inline void bgdma_copy(void *to, const void *from, u32 n,
-				       bool in_short)
-{
-	if (n > PAGE_SIZE)
-		unreachable();
-	if (!in_short)
-		OPTIMIZER_HIDE_VAR(n);
-	memcpy(to, from, n);
 }
 
 static __always_inline void bgdma_write(const struct bgdma_region *region,
@@ -514,13 +474,13 @@ static __always_inline void bgdma_write(const struct bgdma_region *region,
 }
 
 /**
- * bgdma_region_write() - copy bytes into a region
+ * bgdma_region_write_pieces() - copy bytes of more than a page into a region
  * @region: held busy
  * @off: first byte
  * @in: the bytes
  */
-void bgdma_region_write(const struct bgdma_region *region, u64 off,
-			const struct bgdma_payload *in)
+void bgdma_region_write_pieces(const struct bgdma_region *region, u64 off,
+			       const struct bgdma_payload *in)
 {
 	if (in->pieces <= 2)
 		bgdma_write(region, off, in, true);

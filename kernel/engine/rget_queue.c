@@ -160,6 +160,9 @@ static bool bgdma_sub_take(struct bgdma_rget_sub *sub,
 		s->who = *who;
 		memset(&s->memo, 0, sizeof(s->memo));
 		s->has_good = false;
+		if (s->peer)
+			bgdma_ctx_put(s->peer);
+		s->peer = NULL;
 		/* What the owner sends to itself keeps the owner's rights. */
 		s->remote = !bgdma_same(who, &s->ctx->who);
 		sub->bound = true;

@@ -88,6 +88,12 @@ static inline void bgdma_ring_wake(struct wait_queue_head *wq, __poll_t mask)
 		wake_up_poll(wq, mask);
 }
 
+/* Are there descriptors that were not fetched? */
+static inline bool bgdma_inj_pending(const struct bgdma_inj_fifo *fifo)
+{
+	return bgdma_ring_tail(fifo->user) != READ_ONCE(fifo->s.head);
+}
+
 /* Descriptors ended: wake whoever waits for that. */
 static inline void bgdma_inj_tell(struct bgdma_inj_fifo *fifo)
 {

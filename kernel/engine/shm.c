@@ -42,7 +42,8 @@ int bgdma_shm_alloc(struct bgdma_shm *shm, u64 bytes, unsigned int flags)
 	u64 nr = DIV_ROUND_UP_ULL(bytes, PAGE_SIZE);
 	int err = -ENOMEM;
 
-	if (!nr || nr > INT_MAX / 2)
+	/* The array of pages is one allocation. */
+	if (!nr || nr > INT_MAX / (2 * sizeof(*shm->pages)))
 		return -ENOMEM;
 	shm->pages = kvcalloc(nr, sizeof(*shm->pages), GFP_KERNEL_ACCOUNT);
 	if (!shm->pages)

@@ -32,6 +32,7 @@ void bgdma_stream_init(struct bgdma_stream *s, struct bgdma_ctx *ctx, u16 kind,
 	s->kind = kind;
 	s->id = id;
 	s->fetch = fetch;
+	s->tag = (u32)(kind == BGDMA_KIND_RGET_QUEUE) << 31 | id << 21;
 	INIT_LIST_HEAD(&s->run_node);
 	INIT_LIST_HEAD(&s->park_node);
 	INIT_LIST_HEAD(&s->timed_node);
@@ -48,19 +49,6 @@ void bgdma_stream_own(struct bgdma_stream *s)
 	set_bit(BGDMA_STREAM_WANTED, &s->flags);
 	wait_on_bit_lock(&s->flags, BGDMA_STREAM_OWNED, TASK_UNINTERRUPTIBLE);
 	clear_bit(BGDMA_STREAM_WANTED, &s->flags);
-}
-
-/**
- * bgdma_stream_disown() - stop being the owner
- * @s: owned
- */
-void bgdma_stream_disown(struct bgdma_stream *s)
-{
-	clear_bit_unlock(BGDMA_STREAM_OWNED, &s->flags);
-	/* Against the set of WANTED, and new work, before OWNED was clear. */
-	smp_mb__after_atomic();
-	if (unlikely(test_bit(BGDMA_STREAM_WANTED, &s->flags)))
-		wake_up_bit(&s->flags, BGDMA_STREAM_OWNED);
 }
 
 /**

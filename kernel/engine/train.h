@@ -13,6 +13,7 @@
 
 #include "../bgdma.h"
 #include "../control/trace.h"
+#include "busy.h"
 #include "engine.h"
 #include "ring.h"
 
@@ -36,6 +37,7 @@ static __always_inline int bgdma_inj_fetch(struct bgdma_stream *s)
 	}
 	bgdma_ring_fetch(&s->x.desc, &ring[s->head & fifo->mask]);
 	s->head++;
+	s->x.behind = tail - s->head;
 	bgdma_ring_set_head(fifo->kern, s->head);
 	return 1;
 }
@@ -43,20 +45,42 @@ static __always_inline int bgdma_inj_fetch(struct bgdma_stream *s)
 /* A descriptor is in s->x. */
 static __always_inline void bgdma_xfer_begin(struct bgdma_stream *s)
 {
-	bool rgq = s->kind == BGDMA_KIND_RGET_QUEUE;
-
-	s->x.id = (u32)rgq << 31 | s->id << 21 | (s->x.seq & GENMASK(20, 0));
+	s->x.id = s->tag | (s->x.seq & GENMASK(20, 0));
 	s->stats.descriptors++;
 	trace_bgdma_fetch(s);
 }
 
-/* Its transfer is over, and good. */
-static __always_inline void bgdma_xfer_end(struct bgdma_stream *s)
+/* Its transfer is over, and good; @fifo: the stream's, if it is one's. */
+static __always_inline void bgdma_xfer_end(struct bgdma_stream *s,
+					   struct bgdma_inj_fifo *fifo)
 {
 	trace_bgdma_done(s);
-	if (s->kind == BGDMA_KIND_INJ_FIFO)
-		bgdma_ring_set_done(container_of(s, struct bgdma_inj_fifo,
-						 s)->kern, s->head);
+	if (fifo)
+		bgdma_ring_set_done(fifo->kern, s->head);
+}
+
+/*
+ * The injection counter of the transfer, asked for whenever it moves: a transfer
+ * may have waited, and its owner may have taken the counter back meanwhile.
+ */
+static __always_inline int bgdma_inj_slot(struct bgdma_stream *s)
+{
+	return bgdma_counter_find(s->ctx, BGDMA_INJECTION,
+				  le32_to_cpu(s->x.desc.inj_ctr),
+				  s->remote ? &s->who : NULL, &s->memo.sent);
+}
+
+static __always_inline void bgdma_inj_count(struct bgdma_stream *s, u32 n)
+{
+	int slot;
+
+	if (s->x.desc.inj_ctr == cpu_to_le32(BGDMA_NONE) || !n)
+		return;
+	bgdma_slice_begin();
+	slot = bgdma_inj_slot(s);
+	if (slot >= 0)
+		bgdma_counter_sub(s->ctx, BGDMA_INJECTION, slot, n);
+	bgdma_slice_end();
 }
 
 /* A whole message landed in one piece. */
@@ -64,8 +88,7 @@ static __always_inline void bgdma_message_count(struct bgdma_stream *s, u32 n)
 {
 	s->stats.packets++;
 	s->stats.bytes_copied += n;
-	if (s->x.inj_slot >= 0)
-		bgdma_counter_sub(s->ctx, BGDMA_INJECTION, s->x.inj_slot, n);
+	bgdma_inj_count(s, n);
 }
 
 /*
@@ -79,12 +102,10 @@ static __always_inline bool bgdma_train_next(struct bgdma_stream *s, u32 n)
 	const u64 *next;
 	u32 i;
 
+	/* No longer than what was in the ring before. */
 	if (!s->x.train || bgdma_stream_must_stop(s))
 		return false;
 	fifo = container_of(s, struct bgdma_inj_fifo, s);
-	/* Empty, or out of bounds: that is for the next fetch to tell. */
-	if (bgdma_ring_tail(fifo->user) - s->head - 1 > fifo->mask)
-		return false;
 	next = fifo->shm.addr + (s->head & fifo->mask) * sizeof(s->x.desc);
 #pragma GCC unroll 4
 	for (i = 0; i < 4; i++) {
@@ -93,12 +114,13 @@ static __always_inline bool bgdma_train_next(struct bgdma_stream *s, u32 n)
 	}
 
 	bgdma_message_count(s, n);
-	bgdma_xfer_end(s);
+	bgdma_xfer_end(s, fifo);
 	/* The first half is the same: it was compared, not to be read again. */
 #pragma GCC unroll 4
 	for (i = 4; i < 8; i++)
 		now[i] = READ_ONCE(next[i]);
 	s->x.train--;
+	s->x.behind--;
 	s->x.seq = s->head++;
 	bgdma_ring_set_head(fifo->kern, s->head);
 	bgdma_xfer_begin(s);

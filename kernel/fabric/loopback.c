@@ -59,57 +59,76 @@ static struct bgdma_ctx *bgdma_target_find(struct bgdma_stream *s, u32 rank,
 	return target;
 }
 
-/* The target of a transfer with a busy reference, or NULL with a fault. */
+/* The target of the last transfer, with a busy reference, if it is this one's. */
 static __always_inline struct bgdma_ctx *
-bgdma_target_get(struct bgdma_stream *s)
+bgdma_target_again(struct bgdma_stream *s, bool *known)
 {
-	u32 rank = le32_to_cpu(s->x.desc.dst_rank);
-	u16 id = le16_to_cpu(s->x.desc.dst_ctx);
 	struct bgdma_ctx *target = s->peer;
-	bool known = target && target->rank == rank && target->id == id;
 
-	if (likely(known && bgdma_busy_get(&target->busy)))
-		return target;
-	return bgdma_target_find(s, rank, id, known);
+	*known = target && target->rank == le32_to_cpu(s->x.desc.dst_rank) &&
+		 target->id == le16_to_cpu(s->x.desc.dst_ctx);
+	return likely(*known && bgdma_busy_get(&target->busy)) ? target : NULL;
+}
+
+/* The target of a transfer with a busy reference, or NULL with a fault. */
+static struct bgdma_ctx *bgdma_target_get(struct bgdma_stream *s)
+{
+	bool known;
+	struct bgdma_ctx *target = bgdma_target_again(s, &known);
+
+	return target ?: bgdma_target_find(s, le32_to_cpu(s->x.desc.dst_rank),
+					   le16_to_cpu(s->x.desc.dst_ctx),
+					   known);
+}
+
+typedef int bgdma_deliver_fn(struct bgdma_ctx *target, struct bgdma_stream *s,
+			     const struct bgdma_payload *p, u32 n);
+
+static noinline int bgdma_move_first(struct bgdma_stream *s,
+				     const struct bgdma_payload *p, u32 n,
+				     bgdma_deliver_fn *deliver)
+{
+	struct bgdma_ctx *target = bgdma_target_get(s);
+	int ret;
+
+	if (!target)
+		return s->x.fault.code;
+	ret = deliver(target, s, p, n);
+	bgdma_busy_put(&target->busy);
+	return ret;
+}
+
+static __always_inline int bgdma_move(struct bgdma_stream *s,
+				      const struct bgdma_payload *p, u32 n,
+				      bgdma_deliver_fn *deliver)
+{
+	bool known;
+	struct bgdma_ctx *target = bgdma_target_again(s, &known);
+	int ret;
+
+	if (unlikely(!target))
+		return bgdma_move_first(s, p, n, deliver);
+	ret = deliver(target, s, p, n);
+	bgdma_busy_put(&target->busy);
+	return ret;
 }
 
 static int bgdma_loopback_put(struct bgdma_stream *s,
 			      const struct bgdma_payload *p, u32 n)
 {
-	struct bgdma_ctx *target = bgdma_target_get(s);
-	int ret;
-
-	if (!target)
-		return s->x.fault.code;
-	ret = bgdma_deliver_put(target, s, p, n);
-	bgdma_busy_put(&target->busy);
-	return ret;
+	return bgdma_move(s, p, n, bgdma_deliver_put);
 }
 
 static int bgdma_loopback_memfifo(struct bgdma_stream *s,
 				  const struct bgdma_payload *p, u32 n)
 {
-	struct bgdma_ctx *target = bgdma_target_get(s);
-	int ret;
-
-	if (!target)
-		return s->x.fault.code;
-	ret = bgdma_deliver_memfifo(target, s, p, n);
-	bgdma_busy_put(&target->busy);
-	return ret;
+	return bgdma_move(s, p, n, bgdma_deliver_memfifo);
 }
 
 static int bgdma_loopback_rget(struct bgdma_stream *s,
 			       const struct bgdma_payload *p, u32 n)
 {
-	struct bgdma_ctx *target = bgdma_target_get(s);
-	int ret;
-
-	if (!target)
-		return s->x.fault.code;
-	ret = bgdma_deliver_rget(target, s, p, n);
-	bgdma_busy_put(&target->busy);
-	return ret;
+	return bgdma_move(s, p, n, bgdma_deliver_rget);
 }
 
 /* Local operations name no target: it is the context itself. */

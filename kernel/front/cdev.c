@@ -40,42 +40,10 @@ static int bgdma_release(struct inode *inode, struct file *file)
 	struct bgdma_ctx *ctx = file->private_data;
 
 	bgdma_ctx_release(ctx);
+	if (ctx->partition)
+		bgdma_partition_put(ctx->partition);
 	bgdma_ctx_put(ctx);
 	return 0;
-}
-
-/**
- * bgdma_call_begin() - may this process use this context now?
- * @ctx: of an open file
- *
- * Return: 0, and bgdma_call_end() is due; -ENOTCONN not attached; -EPERM
- * another process; -ENODEV it ended.
- */
-int bgdma_call_begin(struct bgdma_ctx *ctx)
-{
-	/* Pairs with bgdma_partition_attach(). */
-	if (!smp_load_acquire(&ctx->attached))
-		return -ENOTCONN;
-	if (!bgdma_busy_get(&ctx->calls))
-		return -ENODEV;
-	if (current->mm != ctx->mm) {
-		bgdma_busy_put(&ctx->calls);
-		return -EPERM;
-	}
-	if (READ_ONCE(ctx->dead)) {
-		bgdma_busy_put(&ctx->calls);
-		return -ENODEV;
-	}
-	return 0;
-}
-
-/**
- * bgdma_call_end() - the call is over
- * @ctx: from bgdma_call_begin()
- */
-void bgdma_call_end(struct bgdma_ctx *ctx)
-{
-	bgdma_busy_put(&ctx->calls);
 }
 
 static __poll_t bgdma_poll(struct file *file, poll_table *wait)

@@ -4,13 +4,47 @@
 #define _BGDMA_FRONT_H
 
 #include <linux/fs.h>
+#include <linux/sched.h>
 
 #include "../bgdma.h"
+#include "../engine/busy.h"
 
 struct io_uring_cmd;
 
-int bgdma_call_begin(struct bgdma_ctx *ctx);
-void bgdma_call_end(struct bgdma_ctx *ctx);
+/**
+ * bgdma_call_begin() - may this process use this context now?
+ * @ctx: of an open file
+ *
+ * Return: 0, and bgdma_call_end() is due; -ENOTCONN not attached; -EPERM
+ * another process; -ENODEV it ended.
+ */
+static inline int bgdma_call_begin(struct bgdma_ctx *ctx)
+{
+	/* Pairs with bgdma_partition_attach(). */
+	if (!smp_load_acquire(&ctx->attached))
+		return -ENOTCONN;
+	if (!bgdma_busy_get(&ctx->calls))
+		return -ENODEV;
+	if (current->mm != ctx->mm) {
+		bgdma_busy_put(&ctx->calls);
+		return -EPERM;
+	}
+	if (READ_ONCE(ctx->dead)) {
+		bgdma_busy_put(&ctx->calls);
+		return -ENODEV;
+	}
+	return 0;
+}
+
+/**
+ * bgdma_call_end() - the call is over
+ * @ctx: from bgdma_call_begin()
+ */
+static inline void bgdma_call_end(struct bgdma_ctx *ctx)
+{
+	bgdma_busy_put(&ctx->calls);
+}
+
 long bgdma_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 int bgdma_mmap(struct file *file, struct vm_area_struct *vma);
 int bgdma_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);

@@ -21,6 +21,8 @@ static int bgdma_uring_doorbell(struct bgdma_ctx *ctx, const void *payload)
 }
 
 #ifdef BGDMA_URING_CAN_CANCEL
+#define BGDMA_PARKED_MAX	1024
+
 /**
  * struct bgdma_uring_wait - a parked wait
  * @entry: in ctx.wq
@@ -67,10 +69,10 @@ static void bgdma_uring_complete(struct io_uring_cmd *cmd,
 				 unsigned int issue_flags)
 {
 	struct bgdma_uring_wait *w = *bgdma_uring_slot(cmd);
-	int ret = w->ret;
 
+	/* A cancel may be looking at @w until the command is done. */
+	io_uring_cmd_done(cmd, w->ret, 0, issue_flags);
 	kfree(w);
-	io_uring_cmd_done(cmd, ret, 0, issue_flags);
 }
 
 /* Called with the lock of ctx.wq held. */
@@ -128,14 +130,29 @@ static int bgdma_uring_park(struct bgdma_ctx *ctx, struct io_uring_cmd *cmd,
 		kfree(w);
 		return ret;
 	}
+	/* Whoever delivers to this context walks all that wait for it. */
+	if (atomic_inc_return(&ctx->waiting) > BGDMA_PARKED_MAX) {
+		atomic_dec(&ctx->waiting);
+		bgdma_call_end(ctx);
+		kfree(w);
+		return -EBUSY;
+	}
 	bgdma_condition_arm(ctx, cond, 1);
-	atomic_inc(&ctx->waiting);
 	io_uring_cmd_mark_cancelable(cmd, issue_flags);
-	add_wait_queue(&ctx->wq, &w->entry);
-	/* Armed above, looked at below: see engine/ring.h. */
-	smp_mb();
+	/*
+	 * Queued and looked at under the lock that the waker needs: once it is
+	 * dropped a waiter that stays queued may be completed and freed.
+	 */
+	spin_lock_irq(&ctx->wq.lock);
+	__add_wait_queue(&ctx->wq, &w->entry);
+	smp_mb(); /* armed and queued before the look: see engine/ring.h */
 	ret = bgdma_uring_test(w);
-	if (ret && bgdma_uring_take(w)) {
+	if (ret) {
+		__remove_wait_queue(&ctx->wq, &w->entry);
+		INIT_LIST_HEAD(&w->entry.entry);
+	}
+	spin_unlock_irq(&ctx->wq.lock);
+	if (ret) {
 		bgdma_uring_disarm(w);
 		w->ret = ret < 0 ? ret : 0;
 		bgdma_uring_complete(cmd, issue_flags);

@@ -13,12 +13,13 @@
 static struct ends e;
 static struct bgdma_counter *counter;
 static uint64_t next_out, next_in;
+static uint16_t to_ctx;		/* where e.rec is: senders know */
 
 static inline void send_one(bool more)
 {
 	struct bgdma_memfifo_attr attr = {
 		.dest = 1,
-		.dest_ctx = bgdma_ctx_info(e.to)->ctx,
+		.dest_ctx = to_ctx,
 		.fifo = bgdma_rec_id(e.rec),
 		.length = sizeof(next_out),
 		.data = &next_out,
@@ -72,6 +73,7 @@ static inline void empty_doorbells(unsigned int n)
 void count_messages(void)
 {
 	ends_open(&e);
+	to_ctx = bgdma_ctx_info(e.to)->ctx;
 	count("doorbell, nothing to do", ROUNDS, empty_doorbells);
 	count("8 B message, doorbell each", ROUNDS, one_by_one);
 	count("8 B message, batches of 32", ROUNDS, in_batches);

@@ -15,12 +15,13 @@
 
 static struct ends e;
 static char *source, *target;
+static uint16_t to_ctx;		/* where e.target is: senders know */
 
 static inline void put_one(unsigned int bytes, bool more)
 {
 	struct bgdma_put_attr attr = {
 		.dest = 1,
-		.dest_ctx = bgdma_ctx_info(e.to)->ctx,
+		.dest_ctx = to_ctx,
 		.length = bytes,
 		.from = { e.source, 0 },
 		.to = { bgdma_region_handle(e.target), 0 },
@@ -70,6 +71,7 @@ static inline void long_ones(unsigned int n)
 void count_puts(void)
 {
 	ends_open(&e);
+	to_ctx = bgdma_ctx_info(e.to)->ctx;
 	source = small_pages(LONG);
 	target = small_pages(LONG);
 	memset(source, 0x5a, LONG);

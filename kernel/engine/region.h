@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Regions on the way of every piece. What a stream used before, and what stays
+ * within a page, is dealt with here; region.c has the rest.
+ */
+#ifndef _BGDMA_REGION_H
+#define _BGDMA_REGION_H
+
+#include "../bgdma.h"
+#include "busy.h"
+
+/* What the owner's own descriptors need instead of a grant. */
+static inline u32 bgdma_local_right(u32 rights)
+{
+	return rights & (BGDMA_RIGHT_WRITE | BGDMA_RIGHT_ATOMIC) ?
+		BGDMA_LOCAL_WRITE : BGDMA_LOCAL_READ;
+}
+
+/* Does the memo name the region now? It cannot be freed inside this slice. */
+static __always_inline bool
+bgdma_region_known(const struct bgdma_ctx *ctx, u32 handle,
+		   const struct bgdma_region_memo *memo)
+{
+	return memo->handle == handle &&
+	       memo->incarnation == ctx->who.incarnation &&
+	       memo->freed == READ_ONCE(ctx->regions_freed) && memo->region;
+}
+
+/*
+ * bgdma_region_get() for who asks again and again. All that it finds out is
+ * asked here too; whenever the answer is not a plain yes, there.
+ */
+static __always_inline struct bgdma_region *
+bgdma_region_again(struct bgdma_ctx *ctx, u32 handle,
+		   const struct bgdma_principal *who, u32 rights, u64 off,
+		   u64 len, struct bgdma_fault *fault,
+		   struct bgdma_region_memo *memo)
+{
+	struct bgdma_region *region = memo->region;
+	const struct bgdma_grants *grants;
+
+	if (unlikely(!bgdma_region_known(ctx, handle, memo)))
+		goto ask;
+	if (unlikely(off > region->length || len > region->length - off))
+		goto ask;
+	if (who->incarnation == ctx->who.incarnation) {
+		if (unlikely(!(region->rights & bgdma_local_right(rights))))
+			goto ask;
+	} else {
+		grants = bgdma_deref(region->grants);
+		if (unlikely(!grants ||
+			     memo->granted != READ_ONCE(grants->serial)))
+			goto ask;
+	}
+	if (likely(bgdma_busy_get(&region->busy)))
+		return region;
+ask:
+	return bgdma_region_get(ctx, handle, who, rights, off, len, fault,
+				memo);
+}
+
+/* Region pages are never in high memory: we depend on 64 bit. */
+static __always_inline void *bgdma_region_at(const struct bgdma_region *region,
+					     u64 off, u32 want, u32 *got)
+{
+	u64 at = off + region->page_off;
+	u32 in_page = offset_in_page(at);
+
+	*got = min_t(u32, want, PAGE_SIZE - in_page);
+	return page_address(region->pages[at >> PAGE_SHIFT]) + in_page;
+}
+
+/*
+ * A page at most, which the compiler sees and copies inline: for a short
+ * transfer that beats the call of a routine that is tuned for long ones.
+ */
+static __always_inline void bgdma_copy(void *to, const void *from, u32 n,
+				       bool in_short)
+{
+	if (n > PAGE_SIZE)
+		unreachable();
+	if (!in_short)
+		OPTIMIZER_HIDE_VAR(n);
+	memcpy(to, from, n);
+}
+
+/* Where @n bytes of a region, held busy, are. */
+static __always_inline void
+bgdma_region_span(const struct bgdma_region *region, u64 off, u32 n,
+		  struct bgdma_payload *out)
+{
+	u32 got;
+
+	if (unlikely(!n)) {
+		out->pieces = 0;
+		return;
+	}
+	out->pieces = 1;
+	out->p[0] = bgdma_region_at(region, off, n, &got);
+	out->n[0] = got;
+	if (got < n)
+		bgdma_region_span_more(region, off + got, n - got, out);
+}
+
+/* Copy bytes into a region, held busy. */
+static __always_inline void
+bgdma_region_write(const struct bgdma_region *region, u64 off,
+		   const struct bgdma_payload *in)
+{
+	u32 n = in->n[0];
+
+	if (likely(in->pieces == 1 && n <= PAGE_SIZE -
+		   offset_in_page(off + region->page_off))) {
+		u32 got;
+		void *to = bgdma_region_at(region, off, n, &got);
+
+		bgdma_copy(to, in->p[0], got, true);
+	} else {
+		bgdma_region_write_pieces(region, off, in);
+	}
+}
+
+#endif /* _BGDMA_REGION_H */
