@@ -211,7 +211,7 @@ TEST_F(regress, x2_injection_counter_allocated_again)
 	wait_blocked(&a->inj);
 	/* It waits in the middle. */
 	EXPECT_LT(0, value(&a->n, INJ, a->ic));
-	EXPECT_GT(PAIR_BYTES, value(&a->n, INJ, a->ic));
+	EXPECT_GT((__s64)PAIR_BYTES, value(&a->n, INJ, a->ic));
 	ASSERT_EQ(0, counter_free(&a->n, INJ, slot, 1));
 	again = counter_new(&a->n, INJ, 0);
 	ASSERT_EQ(slot, BGDMA_HANDLE_SLOT(again));
