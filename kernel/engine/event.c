@@ -91,6 +91,18 @@ void bgdma_record_of(const struct bgdma_stream *s, struct bgdma_record *out)
 	};
 }
 
+/* What peers can cause at will may not crowd out the rest. */
+static u64 bgdma_event_room(const struct bgdma_ctx *ctx,
+			    const struct bgdma_event *event)
+{
+	u64 entries = (u64)ctx->events_mask + 1;
+
+	if (event->type == BGDMA_EVENT_OFFENDER ||
+	    event->type == BGDMA_EVENT_REFUSED)
+		return entries - entries / 4;
+	return entries;
+}
+
 /**
  * bgdma_event_post() - append an event
  * @ctx: owner
@@ -105,7 +117,7 @@ void bgdma_event_post(struct bgdma_ctx *ctx, const struct bgdma_event *event)
 	spin_lock(&ctx->event_lock);
 	/* Pairs with the release of the head in the library. */
 	head = smp_load_acquire(&ctx->uctl->events_head);
-	if (ctx->events_tail - head > ctx->events_mask) {
+	if (ctx->events_tail - head >= bgdma_event_room(ctx, event)) {
 		WRITE_ONCE(ctx->kctl->events_lost, ctx->kctl->events_lost + 1);
 	} else {
 		ctx->events[ctx->events_tail & ctx->events_mask] = *event;
