@@ -79,9 +79,12 @@ static __always_inline void bgdma_copy(void *to, const void *from, u32 n,
 {
 	if (n > PAGE_SIZE)
 		unreachable();
-	if (!in_short)
+	if (in_short) {
+		memcpy(to, from, n);
+	} else {
 		OPTIMIZER_HIDE_VAR(n);
-	memcpy(to, from, n);
+		bgdma_memcpy(to, from, n);
+	}
 }
 
 /* Where @n bytes of a region, held busy, are. */
