@@ -18,7 +18,7 @@ static struct ends e;
 static char *source, *target;
 static size_t size;
 
-static void put(void)
+static void put_and_wait(enum bgdma_wait_mode mode)
 {
 	bgdma_counter_clear_hit(e.arrived);
 	bgdma_counter_add(e.arrived, (int64_t)size);
@@ -27,7 +27,18 @@ static void put(void)
 			.length = size, .from = { e.source, 0 },
 			.to = { bgdma_region_handle(e.target), 0 },
 			.remote_counter = bgdma_counter_handle(e.arrived) }));
-	must(bgdma_counter_wait(e.arrived, BGDMA_SPIN_THEN_SLEEP, -1));
+	must(bgdma_counter_wait(e.arrived, mode, -1));
+}
+
+/* The others cannot sleep: they copy themselves. */
+static void put(void)
+{
+	put_and_wait(BGDMA_SPIN);
+}
+
+static void put_asleep(void)
+{
+	put_and_wait(BGDMA_SLEEP);
 }
 
 static void readv_process(void)
@@ -77,6 +88,7 @@ static void of_size(size_t bytes)
 			source[i] = (char)(i * 7 + i / 4096);
 		ends_memory(&e, source, target, size);
 		measure("put", pair, put);
+		measure("put, asleep", pair, put_asleep);
 		measure("process_vm_readv", pair, readv_process);
 		measure("memcpy", pair, copy);
 		ends_close(&e);
