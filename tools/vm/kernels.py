@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Debian kernels, their headers and a few files of the kernel source, kept
-in a cache of the user's own: nothing is installed, no boot loader touched.
+"""Kernels, their headers and a few files of the kernel source, kept in a
+cache of the user's own: nothing is installed, no boot loader touched.
+
+Most flavours are Debian's; debug and kcsan are built here (built.py).
 
 The cache (${XDG_CACHE_HOME:-~/.cache}/bgdma) holds
 
     kernels/6.1-cloud -> 6.1.0-56-cloud-amd64       what a name stands for
     kernels/6.1.0-56-cloud-amd64/                   the packages, unpacked
         boot/ lib/modules/ usr/src/ usr/lib/
+    kernels/6.12.117-debug-3f2a9c01/                one of our own
     source/6.12/                                    single files of the source
     images/<key>/vmlinux                            uncompressed kernels
 
 What is there is never fetched again, so that everything works offline.
 """
 
-import contextlib
-import fcntl
 import gzip
 import hashlib
 import lzma
@@ -23,14 +24,17 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 import tarfile
 import tempfile
-import time
 from pathlib import Path
 
+import built
+from cache import (KernelError, apt_depends, apt_update, cache_dir, lock, say,
+                   source_tarball, unpack)
+
 SERIES = ("6.1", "6.12")
-FLAVOURS = {"cloud": "cloud-amd64", "generic": "amd64", "rt": "rt-amd64"}
+DEBIAN = {"cloud": "cloud-amd64", "generic": "amd64", "rt": "rt-amd64"}
+FLAVOURS = (*DEBIAN, *built.FLAVOURS)
 
 # What the build and the tests need from the kernel source, and only that.
 SOURCE_FILES = (
@@ -43,66 +47,10 @@ SOURCE_FILES = (
 )
 
 
-class KernelError(Exception):
-    """Something that the user has to know, in words."""
-
-
-def cache_dir():
-    """The user's cache folder of this project, made when missing."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    path = Path(base) / "bgdma"
-    path.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-@contextlib.contextmanager
-def cache_lock():
-    """Two builds may want the same kernel at once: one of them fetches."""
-    with open(cache_dir() / "lock", "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def say(text):
-    """Progress, for the person who waits."""
-    print(f"kernel: {text}", file=sys.stderr, flush=True)
-
-
-# --- packages --------------------------------------------------------------
-
-def apt_update():
-    """Fetch the package lists; a fresh machine has none, or old ones.
-
-    Once an hour is enough. Where it fails, the old lists may still do.
-    """
-    stamp = cache_dir() / "apt-updated"
-    if stamp.exists() and time.time() - stamp.stat().st_mtime < 3600:
-        return
-    sudo = [] if os.geteuid() == 0 else ["sudo"]
-    say("apt-get update")
-    command = sudo + ["apt-get", "-qq", "update"]
-    if subprocess.run(command, check=False).returncode == 0:
-        stamp.touch()
-    else:
-        say("apt-get update failed; going on with the lists that are there")
-
-
-def apt_depends(package):
-    """The names of the packages that a package depends on."""
-    show = subprocess.run(
-        ["apt-cache", "show", "--no-all-versions", package],
-        capture_output=True, text=True, check=False).stdout
-    match = re.search(r"^Depends: (.*)$", show, re.M)
-    if not match:
-        raise LookupError(package)
-    return [alternative.split()[0]
-            for alternative in match.group(1).split(", ")]
-
-
 def resolve(series, flavour):
     """The real packages behind the names: the release and a list."""
     infix = "" if series == "6.1" else series + "-"
-    suffix = infix + FLAVOURS[flavour]
+    suffix = infix + DEBIAN[flavour]
     image = next(name for name in apt_depends("linux-image-" + suffix)
                  if name.startswith("linux-image-"))
     release = image.removeprefix("linux-image-")
@@ -110,12 +58,6 @@ def resolve(series, flavour):
     build = [name for name in apt_depends(headers)
              if re.match(r"linux-(headers|kbuild)-", name)]
     return release, [image, headers] + build
-
-
-def apt_download(packages, folder):
-    """Download packages into a folder."""
-    subprocess.run(["apt-get", "-qq", "-o", "APT::Sandbox::User=root",
-                    "download"] + packages, cwd=folder, check=True)
 
 
 def resolve_or_say(series, flavour):
@@ -129,14 +71,6 @@ def resolve_or_say(series, flavour):
             from missing
 
 
-def unpack(packages, root):
-    """Download packages and unpack them below root."""
-    with tempfile.TemporaryDirectory(dir=root.parent) as folder:
-        apt_download(packages, folder)
-        for deb in sorted(Path(folder).glob("*.deb")):
-            subprocess.run(["dpkg-deb", "-x", deb, root], check=True)
-
-
 def relocate(headers, root):
     """Point the absolute paths of a headers package into the cache."""
     makefile = headers / "Makefile"
@@ -145,13 +79,23 @@ def relocate(headers, root):
                         encoding="utf-8")
 
 
+def find(series, flavour):
+    """The folder of a kernel that is there already, or None."""
+    if flavour in built.FLAVOURS:
+        return built.find(series, flavour)
+    link = cache_dir() / "kernels" / f"{series}-{flavour}"
+    return link.resolve() if link.exists() else None
+
+
 def fetch(series, flavour):
-    """The folder of a kernel, fetched when it is not there yet."""
+    """The folder of a kernel, fetched or built when it is not there yet."""
+    if flavour in built.FLAVOURS:
+        return built.fetch(series, flavour)
     kernels = cache_dir() / "kernels"
     link = kernels / f"{series}-{flavour}"
     if link.exists():
         return link.resolve()
-    with cache_lock():
+    with lock():
         if link.exists():
             return link.resolve()
         kernels.mkdir(exist_ok=True)
@@ -185,6 +129,12 @@ def headers_of(root):
     return root / "usr/src" / f"linux-headers-{root.name}"
 
 
+def image_of(root):
+    """The kernel to boot."""
+    plain = root / "boot" / f"vmlinux-{root.name}"
+    return plain if plain.exists() else root / "boot" / f"vmlinuz-{root.name}"
+
+
 # --- single files of the kernel source -------------------------------------
 
 def fetch_source(series="6.12"):
@@ -192,28 +142,12 @@ def fetch_source(series="6.12"):
     folder = cache_dir() / "source" / series
     if all((folder / name).exists() for name in SOURCE_FILES):
         return folder
-    with cache_lock():
+    with lock():
         if not all((folder / name).exists() for name in SOURCE_FILES):
             folder.mkdir(parents=True, exist_ok=True)
-            fetch_tarball(series, folder)
+            with source_tarball(series) as tarball:
+                extract_files(tarball, folder)
     return folder
-
-
-def fetch_tarball(series, folder):
-    """Take SOURCE_FILES from the installed tarball, or from its package."""
-    name = f"usr/src/linux-source-{series}.tar.xz"
-    installed = Path("/") / name
-    if installed.exists():
-        extract_files(installed, folder)
-        return
-    say(f"fetching linux-source-{series} (150 MB, once)")
-    root = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
-    try:
-        apt_update()
-        unpack([f"linux-source-{series}"], root)
-        extract_files(root / name, folder)
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
 
 
 def extract_files(tarball, folder):
