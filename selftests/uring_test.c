@@ -62,7 +62,7 @@ static void submit_wait(struct io_uring *ring, int fd, __u32 kind,
 /* The result of the completion with that mark; -ETIME when none comes. */
 static int completion(struct io_uring *ring, __u64 data)
 {
-	struct __kernel_timespec patience = { .tv_sec = 20 };
+	struct __kernel_timespec patience = { .tv_sec = 20 * slowness() };
 	struct io_uring_cqe *cqe;
 	int ret = io_uring_wait_cqe_timeout(ring, &cqe, &patience);
 
