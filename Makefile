@@ -23,7 +23,8 @@ export BGDMA_BUILD := $(BUILD)
 
 .DEFAULT_GOAL := all
 .PHONY: all help deps deps-check kernels modules module lib tools demos perf \
-	selftests man check check-static check-user check-vm check-prepare \
+	selftests man check check-static check-user check-vm check-debug \
+	check-prepare \
 	demo shell bench install dkms clean
 
 all: modules tools demos selftests man	## modules for both kernels, all programs, man pages
@@ -88,6 +89,10 @@ check-user: check-prepare	## the user side: two compilers, headers, clang-tidy
 
 check-vm: check-prepare	## the tests, in virtual machines
 	@tools/check/check vm
+
+check-debug: deps-check	## the tests on kernels that look for bugs (first time: builds them)
+	@tools/check/deps debug
+	@tools/check/check debug
 
 # What has to be there before anything is judged.
 check-prepare: deps-check kernels
