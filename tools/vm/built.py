@@ -91,8 +91,9 @@ def make(work, *arguments, log=None):
     # Whoever called make for us has options that are not meant for Kbuild.
     env = {name: value for name, value in os.environ.items()
            if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-    command = ["nice", "make", "-s", f"-j{len(os.sched_getaffinity(0))}",
-               "-C", work / "source", f"O={work / 'output'}", *arguments]
+    jobs = len(os.sched_getaffinity(0))
+    command = ["nice", "-n", "5", "make", "-s", f"-j{jobs}", "-C",
+               work / "source", f"O={work / 'output'}", *arguments]
     run = subprocess.run(command, env=env, check=False, text=True,
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT)
