@@ -154,6 +154,7 @@ bool bgdma_grants_cover_whole(const struct bgdma_grants *grants,
 int bgdma_grant(struct bgdma_ctx *ctx, struct bgdma_grant *arg);
 int bgdma_revoke(struct bgdma_ctx *ctx, u32 id);
 void bgdma_grants_drop(struct bgdma_grants __rcu **where);
+u32 bgdma_grants_count(struct bgdma_grants __rcu *const *where);
 
 /* --------------------------------------------------------------------- */
 /* What can go wrong with a transfer                                      */

@@ -347,17 +347,3 @@ int bgdma_put_record(struct sk_buff *skb, int attr,
 	nla_nest_end(skb, nest);
 	return 0;
 }
-
-/**
- * bgdma_grants_count() - how many grants an object has
- * @where: its grants
- *
- * Context: inside a slice.
- * Return: so many.
- */
-u32 bgdma_grants_count(struct bgdma_grants __rcu *const *where)
-{
-	const struct bgdma_grants *grants = bgdma_deref(*where);
-
-	return grants ? READ_ONCE(grants->n) : 0;
-}

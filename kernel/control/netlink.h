@@ -103,7 +103,6 @@ int bgdma_put_stats(struct sk_buff *skb, int attr,
 		    const struct bgdma_stream_stats *stats);
 int bgdma_put_record(struct sk_buff *skb, int attr,
 		     const struct bgdma_record *rec);
-u32 bgdma_grants_count(struct bgdma_grants __rcu *const *where);
 
 /* node.c, counter.c, fifo.c, stats.c */
 int bgdma_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);

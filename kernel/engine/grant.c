@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What the owner of an object lets its peers do. Each object has an array of
- * grants that is replaced as a whole under RCU: the engine asks for every
- * piece that it moves, so an answer must be cheap and a revocation takes
- * effect with the next piece. Arrays change under ctx.lock.
+ * grants that is replaced as a whole under RCU to let one more in, and changed
+ * in place to take one out: the engine asks for every piece that it moves, so an
+ * answer must be cheap and a revocation takes effect with the next piece. Arrays
+ * change under ctx.lock.
  */
 #include <linux/overflow.h>
 #include <linux/slab.h>
@@ -18,7 +19,7 @@
 static bool bgdma_grant_fits(const struct bgdma_grant_entry *e,
 			     const struct bgdma_principal *who, u32 rights)
 {
-	return (e->rights & rights) == rights &&
+	return (READ_ONCE(e->rights) & rights) == rights &&
 	       (e->rank == BGDMA_RANK_ANY || e->rank == who->rank) &&
 	       (e->ctx == BGDMA_CTX_ANY || e->ctx == who->ctx) &&
 	       (!e->incarnation || e->incarnation == who->incarnation);
@@ -40,7 +41,7 @@ bool bgdma_grants_cover(const struct bgdma_grants *grants,
 			const struct bgdma_principal *who, u32 rights,
 			u64 off, u64 len, u64 *bound, u64 *memo)
 {
-	/* Before the entries: pairs with bgdma_grant_undo(). */
+	/* Before the entries: pairs with bgdma_revoke_at(). */
 	u64 serial = smp_load_acquire(&grants->serial);
 	u32 i;
 
@@ -91,19 +92,39 @@ static u64 bgdma_grants_serial(void)
 	return atomic64_inc_return(&last);
 }
 
-/* A copy of an array, with room for @more, without the entries named @id. */
-static struct bgdma_grants *bgdma_grants_copy(const struct bgdma_grants *old,
-					      u32 more, u32 id)
+/* A revoked entry stays where it is, without rights, until the next copy. */
+static u32 bgdma_grants_live(const struct bgdma_grants *grants)
+{
+	u32 i, live = 0;
+
+	for (i = 0; grants && i < READ_ONCE(grants->n); i++)
+		live += !!READ_ONCE(grants->e[i].rights);
+	return live;
+}
+
+/**
+ * bgdma_grants_count() - how many grants an object has
+ * @where: its grants
+ *
+ * Context: under RCU.
+ */
+u32 bgdma_grants_count(struct bgdma_grants __rcu *const *where)
+{
+	return bgdma_grants_live(bgdma_deref(*where));
+}
+
+/* A copy of what is left of an array, with room for one more. */
+static struct bgdma_grants *bgdma_grants_copy(const struct bgdma_grants *old)
 {
 	u32 i, n = old ? old->n : 0;
 	struct bgdma_grants *new;
 
-	new = kzalloc(struct_size(new, e, n + more), GFP_KERNEL_ACCOUNT);
+	new = kzalloc(struct_size(new, e, n + 1), GFP_KERNEL_ACCOUNT);
 	if (!new)
 		return NULL;
 	new->serial = bgdma_grants_serial();
 	for (i = 0; i < n; i++) {
-		if (old->e[i].id != id)
+		if (old->e[i].rights)
 			new->e[new->n++] = old->e[i];
 	}
 	return new;
@@ -197,25 +218,28 @@ static int bgdma_grant_range(struct bgdma_ctx *ctx,
 	return hi > region->length || arg->lo >= hi ? -EINVAL : 0;
 }
 
-/* Take a grant back from the first @count objects of a range. */
-static void bgdma_grant_undo(struct bgdma_ctx *ctx,
-			     const struct bgdma_grant *arg, u32 count)
+/*
+ * Take a grant of one object back, if it is there. Never fails: a right must
+ * be revocable when memory is short.
+ */
+static int bgdma_revoke_at(struct bgdma_ctx *ctx,
+			   struct bgdma_grants __rcu **where, u32 id)
 {
+	struct bgdma_grants *grants = bgdma_grants_now(ctx, where);
 	u32 i;
 
-	for (i = 0; i < count; i++) {
-		struct bgdma_grants __rcu **where;
-		struct bgdma_grants *grants;
-
-		where = bgdma_grants_of(ctx, arg->kind, arg->object + i);
-		if (WARN_ON_ONCE(IS_ERR(where)))
-			continue;
-		grants = bgdma_grants_now(ctx, where);
-		/* The newest entry is the last; readers never see it empty. */
-		WRITE_ONCE(grants->n, grants->n - 1);
-		/* Nobody keeps a yes of before under the new serial. */
-		smp_store_release(&grants->serial, bgdma_grants_serial());
+	for (i = 0; grants && i < grants->n; i++) {
+		if (grants->e[i].id == id && grants->e[i].rights)
+			break;
 	}
+	if (!grants || i == grants->n)
+		return 0;
+	WRITE_ONCE(grants->e[i].rights, 0);
+	/* Nobody keeps a yes of before under the new serial. */
+	smp_store_release(&grants->serial, bgdma_grants_serial());
+	if (!bgdma_grants_live(grants))
+		bgdma_grants_drop(where);
+	return 1;
 }
 
 /**
@@ -257,10 +281,10 @@ int bgdma_grant(struct bgdma_ctx *ctx, struct bgdma_grant *arg)
 			goto undo;
 		old = bgdma_grants_now(ctx, where);
 		err = -ENOSPC;
-		if (old && old->n >= BGDMA_GRANTS_MAX)
+		if (bgdma_grants_live(old) >= BGDMA_GRANTS_MAX)
 			goto undo;
 		err = -ENOMEM;
-		new = bgdma_grants_copy(old, 1, 0);
+		new = bgdma_grants_copy(old);
 		if (!new)
 			goto undo;
 		new->e[new->n++] = entry;
@@ -272,28 +296,11 @@ int bgdma_grant(struct bgdma_ctx *ctx, struct bgdma_grant *arg)
 	arg->id = entry.id;
 	return 0;
 undo:
-	bgdma_grant_undo(ctx, arg, i);
+	while (i--)
+		bgdma_revoke_at(ctx, bgdma_grants_of(ctx, arg->kind,
+						     arg->object + i),
+				entry.id);
 	return err;
-}
-
-static int bgdma_revoke_at(struct bgdma_ctx *ctx,
-			   struct bgdma_grants __rcu **where, u32 id)
-{
-	struct bgdma_grants *old = bgdma_grants_now(ctx, where), *new;
-	u32 i;
-
-	for (i = 0; old && i < old->n; i++) {
-		if (old->e[i].id == id)
-			break;
-	}
-	if (!old || i == old->n)
-		return 0;
-	new = bgdma_grants_copy(old, 0, id);
-	if (!new)
-		return -ENOMEM;
-	rcu_assign_pointer(*where, new);
-	kfree_rcu(old, rcu);
-	return 1;
 }
 
 /**
@@ -302,32 +309,25 @@ static int bgdma_revoke_at(struct bgdma_ctx *ctx,
  * @id: from bgdma_grant()
  *
  * Context: ctx.lock held; waits until no transfer relies on the grant.
- * Return: 0; -ENOENT no such grant; -ENOMEM, and part of it may remain.
+ * Return: 0; -ENOENT no such grant.
  */
 int bgdma_revoke(struct bgdma_ctx *ctx, u32 id)
 {
 	struct bgdma_region *region;
 	unsigned long index;
-	int found = 0, n;
 	unsigned int k;
+	int found = 0;
 	u32 i;
 
 	lockdep_assert_held(&ctx->lock);
 
-	xa_for_each(&ctx->regions, index, region) {
-		n = bgdma_revoke_at(ctx, &region->grants, id);
-		if (n < 0)
-			return n;
-		found += n;
-	}
+	xa_for_each(&ctx->regions, index, region)
+		found += bgdma_revoke_at(ctx, &region->grants, id);
 	for (k = 0; k < 2; k++) {
-		for (i = 0; i < ctx->n_ctr[k]; i++) {
-			n = bgdma_revoke_at(ctx, &ctx->counters[k][i].grants,
-					    id);
-			if (n < 0)
-				return n;
-			found += n;
-		}
+		for (i = 0; i < ctx->n_ctr[k]; i++)
+			found += bgdma_revoke_at(ctx,
+						 &ctx->counters[k][i].grants,
+						 id);
 	}
 	for (k = BGDMA_KIND_REC_FIFO; k <= BGDMA_KIND_RGET_QUEUE; k++) {
 		u32 max = k == BGDMA_KIND_REC_FIFO ? ctx->n_rec : ctx->n_rgq;
@@ -336,12 +336,8 @@ int bgdma_revoke(struct bgdma_ctx *ctx, u32 id)
 			struct bgdma_grants __rcu **where;
 
 			where = bgdma_grants_of(ctx, k, i);
-			if (IS_ERR(where))
-				continue;
-			n = bgdma_revoke_at(ctx, where, id);
-			if (n < 0)
-				return n;
-			found += n;
+			if (!IS_ERR(where))
+				found += bgdma_revoke_at(ctx, where, id);
 		}
 	}
 	if (!found)
