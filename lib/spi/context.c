@@ -289,17 +289,21 @@ const struct bgdma_record *ctx_record(const struct bgdma_ctx *ctx,
 	       index;
 }
 
+/*
+ * Another thread may clear the record, and the next error, which can have the
+ * same code, fill it meanwhile. A copy that is still there after a look at the
+ * code is what was there at that look. tools/models/record.pml
+ */
 int record_read(const struct bgdma_record *record, struct bgdma_record *to)
 {
 	struct bgdma_record copy;
 	uint32_t code;
 
-	/* Another thread may clear it, and the next error fill it, meanwhile. */
 	do {
-		code = bgdma_load_acquire(&record->code);
 		copy = *record;
 		bgdma_full_barrier();
-	} while (bgdma_load_relaxed(&record->code) != code);
+		code = bgdma_load_acquire(&record->code);
+	} while (memcmp(&copy, record, sizeof(copy)) != 0);
 
 	if (!code)
 		memset(&copy, 0, sizeof(copy));
