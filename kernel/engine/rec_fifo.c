@@ -79,11 +79,28 @@ void bgdma_rec_free(struct bgdma_rec_fifo *fifo)
  * bgdma_rec_used() - bytes that wait to be read
  * @fifo: which
  *
+ * The head first: an honest one is never beyond a tail that is read after it.
+ * While packets come and go the difference may still be more than the ring
+ * holds: who needs to know better holds the lock.
+ *
  * Return: the bytes; of a FIFO whose head is impossible, more than its size.
  */
 u64 bgdma_rec_used(struct bgdma_rec_fifo *fifo)
 {
-	return READ_ONCE(fifo->tail) - bgdma_ring_rec_head(fifo->user);
+	u64 head = bgdma_ring_rec_head(fifo->user);
+
+	return READ_ONCE(fifo->tail) - head;
+}
+
+/* The same while no packet comes: more than the size is the reader's fault. */
+static u64 bgdma_rec_used_now(struct bgdma_rec_fifo *fifo)
+{
+	u64 used;
+
+	spin_lock(&fifo->lock);
+	used = bgdma_rec_used(fifo);
+	spin_unlock(&fifo->lock);
+	return used;
 }
 
 /**
@@ -93,7 +110,7 @@ u64 bgdma_rec_used(struct bgdma_rec_fifo *fifo)
  */
 bool bgdma_rec_room(struct bgdma_rec_fifo *fifo, u32 bytes)
 {
-	u64 used = bgdma_rec_used(fifo);
+	u64 used = bgdma_rec_used_now(fifo);
 
 	return used <= fifo->size &&
 	       fifo->size - used >= bgdma_record_bytes(bytes);
@@ -158,7 +175,7 @@ void bgdma_rec_bad_head(struct bgdma_rec_fifo *fifo)
  */
 void bgdma_rec_kick(struct bgdma_rec_fifo *fifo)
 {
-	u64 used = bgdma_rec_used(fifo);
+	u64 used = bgdma_rec_used_now(fifo);
 
 	if (used > fifo->size)
 		bgdma_rec_bad_head(fifo);
