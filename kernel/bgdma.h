@@ -422,6 +422,7 @@ struct bgdma_ctx {
 
 struct bgdma_ctx *bgdma_ctx_new(void);
 int bgdma_ctx_attach(struct bgdma_ctx *ctx, struct bgdma_attach *arg);
+void bgdma_ctx_abandon(struct bgdma_ctx *ctx);
 void bgdma_ctx_detach(struct bgdma_ctx *ctx);
 int bgdma_ctx_fifo_end(struct bgdma_ctx *ctx, u32 kind, u32 id);
 void bgdma_ctx_release(struct bgdma_ctx *ctx);
@@ -632,6 +633,8 @@ int bgdma_partition_del(struct bgdma_net *bn, struct bgdma_partition *part);
 void bgdma_partition_put(struct bgdma_partition *part);
 int bgdma_partition_attach(struct bgdma_partition *part, struct bgdma_ctx *ctx,
 			   u16 want);
+int bgdma_partition_publish(struct bgdma_ctx *ctx);
+void bgdma_partition_abandon(struct bgdma_ctx *ctx);
 void bgdma_partition_detach(struct bgdma_ctx *ctx);
 struct bgdma_ctx *bgdma_partition_peer(struct bgdma_partition *part, u32 rank,
 				       u16 id);

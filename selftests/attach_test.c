@@ -156,6 +156,23 @@ TEST_F(attach, failed_attach_leaves_the_file_free)
 	close(fd);
 }
 
+/* The answer cannot be written: nobody has come, and the file is as before. */
+TEST_F(attach, answer_that_cannot_be_written)
+{
+	struct bgdma_attach *at = shared(PAGE);
+	int fd = (int)must(bg_open());
+
+	at->size = sizeof(*at);
+	snprintf(at->partition, sizeof(at->partition), PARTITION);
+	must(mprotect(at, PAGE, PROT_READ) ? -errno : 0);
+	EXPECT_EQ(-EFAULT, bg_ioctl(fd, BGDMA_IOC_ATTACH, at));
+	must(mprotect(at, PAGE, PROT_READ | PROT_WRITE) ? -errno : 0);
+	/* Context 0 is free still. */
+	EXPECT_EQ(0, bg_ioctl(fd, BGDMA_IOC_ATTACH, at));
+	EXPECT_EQ(-EISCONN, bg_ioctl(fd, BGDMA_IOC_ATTACH, at));
+	close(fd);
+}
+
 TEST_F(attach, context_numbers)
 {
 	struct bgdma_attach at = { .ctx = 200 };

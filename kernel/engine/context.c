@@ -218,6 +218,8 @@ static void bgdma_ctx_clear(struct bgdma_ctx *ctx)
  * @ctx: not attached; the reference on ctx.partition is the caller's
  * @arg: BGDMA_IOC_ATTACH's; outputs are filled in
  *
+ * Then comes bgdma_partition_publish() or bgdma_ctx_abandon().
+ *
  * Context: ctx.lock held; by the process that will use it.
  * Return: 0 or the negative errno that the ioctl documents.
  */
@@ -259,9 +261,20 @@ int bgdma_ctx_attach(struct bgdma_ctx *ctx, struct bgdma_attach *arg)
 	arg->torus = part->torus;
 	return 0;
 clear:
-	atomic_set(&ctx->calls.n, 0);
 	bgdma_ctx_clear(ctx);
 	return err;
+}
+
+/**
+ * bgdma_ctx_abandon() - undo bgdma_ctx_attach()
+ * @ctx: not published
+ *
+ * Context: ctx.lock held.
+ */
+void bgdma_ctx_abandon(struct bgdma_ctx *ctx)
+{
+	bgdma_partition_abandon(ctx);
+	bgdma_ctx_clear(ctx);
 }
 
 /**

@@ -253,11 +253,27 @@ static int bgdma_node_id(struct bgdma_node *node, u16 want)
 	return id;
 }
 
+/* Give back what bgdma_partition_attach() gave. */
+static void bgdma_partition_forget(struct bgdma_partition *part,
+				   struct bgdma_ctx *ctx)
+{
+	struct bgdma_node *node = xa_load(&part->nodes, ctx->rank);
+
+	lockdep_assert_held(&part->lock);
+	xa_erase(&part->ctxs, bgdma_key(ctx->rank, ctx->id));
+	clear_bit(ctx->id, node->ids);
+	node->contexts--;
+	bgdma_node_put(part, ctx->rank, node);
+}
+
 /**
- * bgdma_partition_attach() - a context comes
+ * bgdma_partition_attach() - a context comes: a place for it
  * @part: where
- * @ctx: complete, with its rank
+ * @ctx: complete, with its rank; gets its number and its incarnation
  * @want: context number, or BGDMA_CTX_ANY
+ *
+ * Nobody sees it before bgdma_partition_publish(); what is refused meanwhile
+ * ends with bgdma_partition_abandon().
  *
  * Return: 0 or the negative errno that BGDMA_IOC_ATTACH documents.
  */
@@ -287,21 +303,56 @@ int bgdma_partition_attach(struct bgdma_partition *part, struct bgdma_ctx *ctx,
 		.ctx = id,
 		.incarnation = part->incarnation + 1,
 	};
-	id = xa_err(xa_store(&part->ctxs, bgdma_key(ctx->rank, ctx->id), ctx,
-			     GFP_KERNEL_ACCOUNT));
+	id = xa_reserve(&part->ctxs, bgdma_key(ctx->rank, ctx->id),
+			GFP_KERNEL_ACCOUNT);
 	if (id)
 		goto put;
 	part->incarnation++;
 	set_bit(ctx->id, node->ids);
 	node->contexts++;
-	list_add_tail(&ctx->part_node, &part->contexts);
-	/* Pairs with bgdma_call_begin(). */
-	smp_store_release(&ctx->attached, true);
 put:
 	bgdma_node_put(part, ctx->rank, node);
 unlock:
 	mutex_unlock(&part->lock);
 	return id;
+}
+
+/**
+ * bgdma_partition_publish() - a context that has its place is there
+ * @ctx: from bgdma_partition_attach()
+ *
+ * Return: 0, or -ENODEV when the partition was deleted meanwhile.
+ */
+int bgdma_partition_publish(struct bgdma_ctx *ctx)
+{
+	struct bgdma_partition *part = ctx->partition;
+	int err = -ENODEV;
+
+	mutex_lock(&part->lock);
+	if (!part->dead) {
+		err = 0;
+		/* The place is reserved, so its node is there. */
+		xa_store(&part->ctxs, bgdma_key(ctx->rank, ctx->id), ctx,
+			 GFP_KERNEL_ACCOUNT);
+		list_add_tail(&ctx->part_node, &part->contexts);
+		/* Pairs with bgdma_call_begin(). */
+		smp_store_release(&ctx->attached, true);
+	}
+	mutex_unlock(&part->lock);
+	return err;
+}
+
+/**
+ * bgdma_partition_abandon() - a context that has its place does not come
+ * @ctx: from bgdma_partition_attach(), not published
+ */
+void bgdma_partition_abandon(struct bgdma_ctx *ctx)
+{
+	struct bgdma_partition *part = ctx->partition;
+
+	mutex_lock(&part->lock);
+	bgdma_partition_forget(part, ctx);
+	mutex_unlock(&part->lock);
 }
 
 /* Whoever dealt with a context that leaves, or waits for it, is told. */
@@ -339,16 +390,11 @@ static void bgdma_tell_peers(struct bgdma_partition *part,
 void bgdma_partition_detach(struct bgdma_ctx *ctx)
 {
 	struct bgdma_partition *part = ctx->partition;
-	struct bgdma_node *node;
 
 	mutex_lock(&part->lock);
 	if (!list_empty(&ctx->part_node)) {
 		list_del_init(&ctx->part_node);
-		xa_erase(&part->ctxs, bgdma_key(ctx->rank, ctx->id));
-		node = xa_load(&part->nodes, ctx->rank);
-		clear_bit(ctx->id, node->ids);
-		node->contexts--;
-		bgdma_node_put(part, ctx->rank, node);
+		bgdma_partition_forget(part, ctx);
 		if (!ctx->dead) {
 			bgdma_ctx_detach(ctx);
 			bgdma_tell_peers(part, ctx);

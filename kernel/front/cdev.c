@@ -51,7 +51,7 @@ static __poll_t bgdma_poll(struct file *file, poll_table *wait)
 	struct bgdma_ctx *ctx = file->private_data;
 	__poll_t mask = 0;
 
-	/* Pairs with bgdma_partition_attach(). */
+	/* Pairs with bgdma_partition_publish(). */
 	if (!smp_load_acquire(&ctx->attached))
 		return EPOLLERR;
 	poll_wait(file, &ctx->wq, wait);

@@ -20,7 +20,7 @@ struct io_uring_cmd;
  */
 static inline int bgdma_call_begin(struct bgdma_ctx *ctx)
 {
-	/* Pairs with bgdma_partition_attach(). */
+	/* Pairs with bgdma_partition_publish(). */
 	if (!smp_load_acquire(&ctx->attached))
 		return -ENOTCONN;
 	if (!bgdma_busy_get(&ctx->calls))

@@ -116,12 +116,10 @@ static int bgdma_ioc_attach(struct bgdma_call *call)
 	err = bgdma_ctx_attach(ctx, arg);
 	if (err)
 		goto put;
-	mutex_unlock(&ctx->lock);
-
-	err = bgdma_reply(call);
-	if (err)
-		bgdma_ctx_release(ctx);
-	return err;
+	err = bgdma_reply(call) ?: bgdma_partition_publish(ctx);
+	if (!err)
+		goto unlock;
+	bgdma_ctx_abandon(ctx);
 put:
 	ctx->partition = NULL;
 	bgdma_partition_put(part);
