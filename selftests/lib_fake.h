@@ -244,6 +244,10 @@ static int fake_call(unsigned long request, void *arg)
 		fake.grant = *(struct bgdma_grant *)arg;
 		((struct bgdma_grant *)arg)->id = 99;
 		return 0;
+	case BGDMA_IOC_REVOKE:
+	case BGDMA_IOC_EVENT_BIND:
+	case BGDMA_IOC_QUERY:
+		return 0;
 	case BGDMA_IOC_CLEAR_ERROR:
 		return fake_clear(arg);
 	case BGDMA_IOC_CANCEL:

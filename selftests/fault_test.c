@@ -1,0 +1,641 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every call of /dev/bgdma with a fault inside, see fault.h: it fails as a
+ * whole, or not at all.
+ */
+#include <liburing.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+
+#include "fault.h"
+
+#define PIN_PAGES	16UL
+
+/* What the calls work on; one test at a time. */
+static struct {
+	struct node n;
+	struct inj inj;
+	struct rec rec;
+	struct region region;
+	__u32 counter;
+	int eventfd;
+	char *memory;		/* PIN_PAGES, present */
+	int fd;
+	struct bgdma_attach at;
+	struct bgdma_area area;
+	int prot;
+	void *map;
+	__u32 id, kind, object;
+	__u32 cmd;
+} w;
+
+static void world_new(void)
+{
+	memset(&w, 0, sizeof(w));
+	w.fd = -1;
+	partition_new("4x1x1", "");
+	node_new(&w.n, 0);
+	inj_new(&w.inj, &w.n);
+	rec_new(&w.rec, &w.n);
+	region_new(&w.region, &w.n, PAGE);
+	w.counter = counter_new(&w.n, REC, 0);
+	w.eventfd = (int)must(eventfd(0, EFD_NONBLOCK));
+	w.memory = mmap(NULL, PIN_PAGES * PAGE, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	must(w.memory == MAP_FAILED ? -errno : 0);
+}
+
+/* ---- open, attach, close ---------------------------------------------- */
+
+static int call_open(void)
+{
+	w.fd = bg_open();
+	return w.fd < 0 ? w.fd : 0;
+}
+
+static void undo_open(void)
+{
+	close(w.fd);
+}
+
+static void prepare_open(void)
+{
+	w.fd = (int)must(bg_open());
+}
+
+static int call_query(void)
+{
+	struct bgdma_query q = { .size = sizeof(q) };
+
+	return bg_ioctl(w.fd, BGDMA_IOC_QUERY, &q);
+}
+
+static int call_attach(void)
+{
+	w.at = (struct bgdma_attach){ .ctx = BGDMA_CTX_ANY };
+	return bg_attach(w.fd, PARTITION, 1, &w.at);
+}
+
+static void prepare_attach(void)
+{
+	prepare_open();
+	must(call_attach());
+}
+
+static int call_close(void)
+{
+	int fd = w.fd;
+
+	w.fd = -1;
+	return fd < 0 || !close(fd) ? 0 : -errno;
+}
+
+/* ---- FIFOs ------------------------------------------------------------ */
+
+static int call_inj(void)
+{
+	struct bgdma_inj_create c = {
+		.size = sizeof(c), .id = BGDMA_ID_ANY, .entries = 256,
+	};
+	int ret = bg_ioctl(w.n.fd, BGDMA_IOC_INJ_CREATE, &c);
+
+	w.id = c.id;
+	return ret;
+}
+
+static int call_rec(void)
+{
+	struct bgdma_rec_create c = {
+		.size = sizeof(c), .id = BGDMA_ID_ANY,
+		.bytes = BGDMA_REC_BYTES_MIN,
+	};
+	int ret = bg_ioctl(w.n.fd, BGDMA_IOC_REC_CREATE, &c);
+
+	w.id = c.id;
+	return ret;
+}
+
+static int call_rgq(void)
+{
+	return rgq_try(&w.n, 16, 4, 1000, &w.id);
+}
+
+static int call_destroy(void)
+{
+	return fifo_destroy(&w.n, w.kind, w.id);
+}
+
+static void undo_inj(void)
+{
+	must(fifo_destroy(&w.n, BGDMA_KIND_INJ_FIFO, w.id));
+}
+
+static void undo_rec(void)
+{
+	must(fifo_destroy(&w.n, BGDMA_KIND_REC_FIFO, w.id));
+}
+
+static void undo_rgq(void)
+{
+	must(fifo_destroy(&w.n, BGDMA_KIND_RGET_QUEUE, w.id));
+}
+
+static void prepare_inj(void)
+{
+	w.kind = BGDMA_KIND_INJ_FIFO;
+	must(call_inj());
+}
+
+static void prepare_rec(void)
+{
+	w.kind = BGDMA_KIND_REC_FIFO;
+	must(call_rec());
+	must(grant(&w.n, w.kind, w.id, BGDMA_RANK_ANY, BGDMA_RIGHT_ACCEPT));
+}
+
+static void prepare_rgq(void)
+{
+	w.kind = BGDMA_KIND_RGET_QUEUE;
+	must(call_rgq());
+}
+
+/* ---- Counters --------------------------------------------------------- */
+
+static int call_counters(void)
+{
+	return counter_alloc(&w.n, INJ, 0, 5, &w.id);
+}
+
+static int call_counters_free(void)
+{
+	return counter_free(&w.n, INJ, w.id, 5);
+}
+
+static void undo_counters(void)
+{
+	must(call_counters_free());
+}
+
+static void prepare_counters(void)
+{
+	must(call_counters());
+}
+
+/* ---- Regions ---------------------------------------------------------- */
+
+static int call_pin(void)
+{
+	return region_pin(&w.n, w.memory, PIN_PAGES * PAGE, LOCAL_RW, &w.id);
+}
+
+/* Pages that are not there yet have to be allocated first. */
+static void prepare_pin_absent(void)
+{
+	must(madvise(w.memory, PIN_PAGES * PAGE, MADV_DONTNEED) ? -errno : 0);
+}
+
+static int call_alloc(void)
+{
+	struct bgdma_region_alloc c = {
+		.size = sizeof(c), .rights = LOCAL_RW, .length = 9 * PAGE,
+	};
+	int ret = bg_ioctl(w.n.fd, BGDMA_IOC_REGION_ALLOC, &c);
+
+	w.id = c.handle;
+	w.area = c.mem;
+	return ret;
+}
+
+static int call_region_free(void)
+{
+	return region_free(&w.n, w.id);
+}
+
+static void undo_region(void)
+{
+	must(call_region_free());
+}
+
+static void prepare_pin(void)
+{
+	must(call_pin());
+}
+
+static void prepare_alloc(void)
+{
+	must(call_alloc());
+}
+
+/* ---- Grants ----------------------------------------------------------- */
+
+static int call_grant(void)
+{
+	struct bgdma_grant c = {
+		.size = sizeof(c), .kind = w.kind, .object = w.object,
+		.count = w.kind == INJ ? 5 : 1, .rank = 1,
+		.ctx = BGDMA_CTX_ANY,
+		.rights = w.kind == INJ ? BGDMA_RIGHT_COUNT : BGDMA_RIGHT_READ,
+	};
+	int ret = bg_ioctl(w.n.fd, BGDMA_IOC_GRANT, &c);
+
+	w.id = c.id;
+	return ret;
+}
+
+static int call_revoke(void)
+{
+	return grant_revoke(&w.n, w.id);
+}
+
+static void undo_grant(void)
+{
+	must(call_revoke());
+}
+
+static void prepare_grant_region(void)
+{
+	w.kind = BGDMA_KIND_REGION;
+	w.object = w.region.handle;
+}
+
+static void prepare_grant_counters(void)
+{
+	must(call_counters());
+	w.kind = INJ;
+	w.object = w.id;
+}
+
+static void undo_grant_counters(void)
+{
+	must(call_revoke());
+	must(counter_free(&w.n, INJ, w.object, 5));
+}
+
+static void prepare_revoke(void)
+{
+	prepare_grant_counters();
+	must(call_grant());
+}
+
+static void undo_revoke(void)
+{
+	must(counter_free(&w.n, INJ, w.object, 5));
+}
+
+/* ---- The small ones --------------------------------------------------- */
+
+static int call_bind(void)
+{
+	return event_bind(&w.n, REC, w.counter, w.eventfd);
+}
+
+static void undo_bind(void)
+{
+	must(event_bind(&w.n, REC, w.counter, -1));
+}
+
+static int call_clear(void)
+{
+	return clear_error(&w.n, BGDMA_KIND_INJ_FIFO, w.inj.id, 0);
+}
+
+static int call_cancel(void)
+{
+	struct bgdma_cancel c = { .size = sizeof(c), .fifo = w.inj.id };
+
+	return bg_ioctl(w.n.fd, BGDMA_IOC_CANCEL, &c);
+}
+
+static int call_wait(void)
+{
+	/* Its value is 0, which is its mark. */
+	return wait_for(&w.n, REC, w.counter, 0, 0);
+}
+
+/* One that sleeps first: poll() allocates where many files are polled. */
+static int call_poll(void)
+{
+	struct pollfd p[256];
+	int i;
+
+	for (i = 0; i < 256; i++)
+		p[i] = (struct pollfd){ .fd = w.n.fd, .events = POLLIN };
+	return poll(p, 256, 1) < 0 ? -errno : 0;
+}
+
+static int call_doorbell(void)
+{
+	return doorbell(&w.n, 0);
+}
+
+static int call_group(void)
+{
+	struct bgdma_group_bind c = { .size = sizeof(c) };
+	int ret = bg_ioctl(w.n.fd, w.cmd, &c);
+
+	return ret == -EOPNOTSUPP ? 0 : ret;
+}
+
+static void prepare_group_bind(void)
+{
+	w.cmd = BGDMA_IOC_GROUP_BIND;
+}
+
+static void prepare_group_unbind(void)
+{
+	w.cmd = BGDMA_IOC_GROUP_UNBIND;
+}
+
+/* ---- io_uring ---------------------------------------------------------- */
+
+static struct io_uring ring;
+
+static int call_uring(void)
+{
+	struct bgdma_condition cond = { .kind = REC, .object = w.counter };
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe *cqe;
+	int ret;
+
+	/* What was not taken the last time is still in the queue. */
+	if (!io_uring_sq_ready(&ring)) {
+		sqe = io_uring_get_sqe(&ring);
+		io_uring_prep_rw(IORING_OP_URING_CMD, sqe, w.n.fd, NULL, 0,
+				 BGDMA_URING_WAIT);
+		memcpy(sqe->cmd, &cond, sizeof(cond));
+	}
+	ret = io_uring_submit(&ring);
+	if (ret < 0)
+		return ret;
+	if (io_uring_peek_cqe(&ring, &cqe))
+		return 0;	/* it waits */
+	ret = cqe->res;
+	io_uring_cqe_seen(&ring, cqe);
+	return ret ?: -EPROTO;
+}
+
+/* A counter at 1 waits for the last byte; it comes, from software. */
+static void prepare_uring(void)
+{
+	counter_add(&w.n, REC, w.counter, 1);
+}
+
+static void undo_uring(void)
+{
+	struct __kernel_timespec patience = { .tv_sec = 20 * slowness() };
+	struct io_uring_cqe *cqe;
+
+	counter_add(&w.n, REC, w.counter, -1);
+	must(io_uring_wait_cqe_timeout(&ring, &cqe, &patience));
+	must(cqe->res);
+	io_uring_cqe_seen(&ring, cqe);
+	hit_clear(&w.n, REC, w.counter);
+}
+
+/* ---- Mapping ---------------------------------------------------------- */
+
+static int call_mmap(void)
+{
+	return bg_mmap(w.n.fd, &w.area, w.prot, &w.map);
+}
+
+static void undo_mmap(void)
+{
+	must(munmap(w.map, w.area.bytes) ? -errno : 0);
+}
+
+static void prepare_mmap_area(void)
+{
+	w.area = w.n.at.areas[BGDMA_AREA_COUNTERS];
+	w.prot = PROT_READ | PROT_WRITE;
+}
+
+static void prepare_mmap_inj(void)
+{
+	struct bgdma_inj_create c = {
+		.size = sizeof(c), .id = BGDMA_ID_ANY, .entries = 1024,
+	};
+
+	must(bg_ioctl(w.n.fd, BGDMA_IOC_INJ_CREATE, &c));
+	w.id = c.id;
+	w.area = c.ring;
+	w.prot = PROT_READ | PROT_WRITE;
+}
+
+static void undo_mmap_inj(void)
+{
+	undo_mmap();
+	undo_inj();
+}
+
+/* Mapped twice in a row. */
+static void prepare_mmap_rec(void)
+{
+	struct bgdma_rec_create c = {
+		.size = sizeof(c), .id = BGDMA_ID_ANY,
+		.bytes = BGDMA_REC_BYTES_MIN,
+	};
+
+	must(bg_ioctl(w.n.fd, BGDMA_IOC_REC_CREATE, &c));
+	w.id = c.id;
+	w.area = c.ring;
+	w.prot = PROT_READ;
+}
+
+static void undo_mmap_rec(void)
+{
+	undo_mmap();
+	undo_rec();
+}
+
+static void prepare_mmap_region(void)
+{
+	must(call_alloc());
+	w.prot = PROT_READ | PROT_WRITE;
+}
+
+static void undo_mmap_region(void)
+{
+	undo_mmap();
+	undo_region();
+}
+
+static int call_munmap(void)
+{
+	return munmap(w.map, w.area.bytes) ? -errno : 0;
+}
+
+static void prepare_munmap(void)
+{
+	prepare_mmap_area();
+	must(call_mmap());
+}
+
+/* ---- All of them ------------------------------------------------------ */
+
+static const struct faulty calls[] = {
+	FAULTY("open", NULL, call_open, undo_open),
+	FAULTY("QUERY", prepare_open, call_query, undo_open),
+	FAULTY("ATTACH", prepare_open, call_attach, undo_open),
+	FAULTY("close", prepare_attach, call_close, NULL),
+	FAULTY("INJ_CREATE", NULL, call_inj, undo_inj),
+	FAULTY("REC_CREATE", NULL, call_rec, undo_rec),
+	FAULTY("RGQ_CREATE", NULL, call_rgq, undo_rgq),
+	FAULTY("FIFO_DESTROY inj", prepare_inj, call_destroy, NULL),
+	FAULTY("FIFO_DESTROY rec", prepare_rec, call_destroy, NULL),
+	FAULTY("FIFO_DESTROY rgq", prepare_rgq, call_destroy, NULL),
+	FAULTY("COUNTER_ALLOC", NULL, call_counters, undo_counters),
+	FAULTY("COUNTER_FREE", prepare_counters, call_counters_free, NULL),
+	FAULTY("REGION_PIN", NULL, call_pin, undo_region),
+	FAULTY("REGION_PIN absent", prepare_pin_absent, call_pin, undo_region),
+	FAULTY("REGION_ALLOC", NULL, call_alloc, undo_region),
+	FAULTY("REGION_FREE pinned", prepare_pin, call_region_free, NULL),
+	FAULTY("REGION_FREE driver", prepare_alloc, call_region_free, NULL),
+	FAULTY("GRANT region", prepare_grant_region, call_grant, undo_grant),
+	FAULTY("GRANT counters", prepare_grant_counters, call_grant,
+	       undo_grant_counters),
+	FAULTY("REVOKE", prepare_revoke, call_revoke, undo_revoke),
+	FAULTY("GROUP_BIND", prepare_group_bind, call_group, NULL),
+	FAULTY("GROUP_UNBIND", prepare_group_unbind, call_group, NULL),
+	FAULTY("EVENT_BIND", NULL, call_bind, undo_bind),
+	FAULTY("CLEAR_ERROR", NULL, call_clear, NULL),
+	FAULTY("CANCEL", NULL, call_cancel, NULL),
+	FAULTY("WAIT", NULL, call_wait, NULL),
+	FAULTY("poll", NULL, call_poll, NULL),
+	FAULTY("DOORBELL", NULL, call_doorbell, NULL),
+	FAULTY("mmap area", prepare_mmap_area, call_mmap, undo_mmap),
+	FAULTY("mmap inj", prepare_mmap_inj, call_mmap, undo_mmap_inj),
+	FAULTY("mmap rec", prepare_mmap_rec, call_mmap, undo_mmap_rec),
+	FAULTY("mmap region", prepare_mmap_region, call_mmap, undo_mmap_region),
+	FAULTY("munmap", prepare_munmap, call_munmap, NULL),
+};
+
+FIXTURE(fault)
+{
+	int unused;
+};
+
+FIXTURE_SETUP(fault)
+{
+	const char *why = faults_begin();
+
+	if (why)
+		SKIP(return, "%s", why);
+	world_new();
+}
+
+FIXTURE_TEARDOWN(fault)
+{
+}
+
+/* Calls that neither allocate nor copy see none. */
+TEST_F_TIMEOUT(fault, every_call, 600)
+{
+	size_t i;
+	int n;
+
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		n = fault_all(&calls[i]);
+		EXPECT_LE(0, n);
+		if (calls[i].call != call_doorbell &&
+		    calls[i].call != call_close &&
+		    calls[i].call != call_munmap)
+			EXPECT_LT(0, n);
+	}
+}
+
+TEST_F_TIMEOUT(fault, uring_wait, 120)
+{
+	struct bgdma_query q = { .size = sizeof(q) };
+	const struct faulty wait = FAULTY("URING_WAIT", prepare_uring,
+					  call_uring, undo_uring);
+
+	must(bg_ioctl(w.n.fd, BGDMA_IOC_QUERY, &q));
+	if (!(q.features & BGDMA_FEATURE_URING_WAIT))
+		SKIP(return, "this kernel cannot park a command of io_uring");
+	must(io_uring_queue_init(8, &ring, 0));
+	EXPECT_LT(0, fault_all(&wait));
+	io_uring_queue_exit(&ring);
+}
+
+/* In a child whose user may lock as much as it pins and not a page more. */
+static int pins_at_the_limit(void *arg)
+{
+	struct rlimit limit = { PIN_PAGES * PAGE, PIN_PAGES * PAGE };
+	unsigned int n;
+	bool hit = true;
+	int ret;
+
+	must(setrlimit(RLIMIT_MEMLOCK, &limit) ? -errno : 0);
+	/* Else /proc/self belongs to root. */
+	must(prctl(PR_SET_DUMPABLE, 1));
+	fault_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	must(fault_fd < 0 ? -errno : 0);
+	node_new(&w.n, 2);
+	must(call_pin());
+	if (region_pin(&w.n, w.memory, 1, LOCAL_RW, &w.kind) != -ENOMEM)
+		return -EDOM;	/* no limit: the test would show nothing */
+	undo_region();
+	for (n = 1; hit && n < FAULTS_MAX; n++) {
+		fault_arm(n);
+		ret = call_pin();
+		hit = fault_disarm();
+		if (ret && !fault_errno(ret))
+			return ret;
+		if (ret)
+			ret = call_pin();
+		if (ret)
+			return ret;
+		undo_region();
+	}
+	*(unsigned int *)arg = n;
+	return hit ? -ERANGE : 0;
+}
+
+TEST_F_TIMEOUT(fault, locked_memory_is_given_back, 120)
+{
+	unsigned int *n = shared(PAGE);
+
+	EXPECT_EQ(0, as_user(1000, pins_at_the_limit, n));
+	EXPECT_LT(5, *n);
+}
+
+/* A process with one of each, that exits with a fault on its way. */
+static int exits(void *arg)
+{
+	unsigned int n = *(unsigned int *)arg;
+
+	node_new(&w.n, 2);
+	prepare_inj();
+	prepare_rec();
+	prepare_rgq();
+	prepare_pin();
+	prepare_alloc();
+	prepare_revoke();
+	w.counter = counter_new(&w.n, REC, 0);
+	must(call_bind());
+	fault_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	must(fault_fd < 0 ? -errno : 0);
+	fault_arm(n);
+	return 0;
+}
+
+TEST_F_TIMEOUT(fault, exit_gives_all_back, 300)
+{
+	struct account before, after;
+	unsigned int n;
+
+	account(&before);
+	for (n = 1; n < 40; n++) {
+		ASSERT_EQ(0, in_child(exits, &n));
+		account(&after);
+		ASSERT_EQ(before.shown, after.shown);
+		ASSERT_EQ(before.pins, after.pins);
+		ASSERT_EQ(before.users, after.users);
+	}
+}
+
+TEST_HARNESS_MAIN
