@@ -136,7 +136,7 @@ void *calloc(size_t n, size_t size)
 	return NULL;
 }
 
-#define REAL(name)	((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
+#define REAL(name)	((__typeof__(name) *)dlsym(RTLD_NEXT, #name))
 
 int io_uring_queue_init(unsigned int entries, struct io_uring *ring,
 			unsigned int flags)
@@ -186,10 +186,11 @@ static struct {
 
 static void all_new(void)
 {
+	const struct bgdma_attach_attr attr = { .partition = "fake" };
+
 	memset(&all, 0, sizeof(all));
 	fake_reset();
-	if (bgdma_attach(&all.ctx, &(struct bgdma_attach_attr){
-			.partition = "fake" }) ||
+	if (bgdma_attach(&all.ctx, &attr) ||
 	    bgdma_inj_create(all.ctx, NULL, &all.inj) ||
 	    bgdma_rec_create(all.ctx, NULL, &all.rec) ||
 	    bgdma_rgq_create(all.ctx, NULL, &all.rgq) ||
