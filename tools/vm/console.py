@@ -78,6 +78,13 @@ def own_races(lines):
     return kept + (report or [])
 
 
+def foreign_races(log):
+    """How many data races own_races() leaves out."""
+    lines = log.splitlines()
+    return sum(bool(RACE.search(line)) for line in lines) - \
+        sum(bool(RACE.search(line)) for line in own_races(lines))
+
+
 def splats(log):
     """All of the first splat, and the first line of each other."""
     lines = own_races(log.splitlines())
