@@ -34,7 +34,7 @@ static const __u32 awake;		/* the engine polls */
 static __u64 doorbell;
 static struct expected queue[WAITING_MAX];
 static uint64_t queued, seen;
-static uint64_t used, marked;
+static uint64_t used, marked, marked_seen;
 
 /* A message that is on its way. */
 static struct {
@@ -79,6 +79,7 @@ static void begin(void)
 	seen = 0;
 	used = 0;
 	marked = 0;
+	marked_seen = 0;
 	fifo.view = (struct bgdma_rec_view){
 		.ring = ring, .mask = SIZE - 1, .user = &user, .kern = &kern,
 		.doorbell = &doorbell, .bit = 1, .wake = &awake,
@@ -117,6 +118,12 @@ static void start(struct input *in)
 	}
 }
 
+/* What a packet of so many bytes takes. */
+static uint32_t record(uint32_t bytes)
+{
+	return 32 + (bytes + 31) / 32 * 32;
+}
+
 static void expect(uint32_t n)
 {
 	const struct bgdma_desc *d = &message.desc;
@@ -136,7 +143,7 @@ static void expect(uint32_t n)
 			  BGDMA_PACKET_INTERRUPT : 0) |
 			 (d->route ? BGDMA_PACKET_ADAPTIVE : 0),
 	};
-	used += 32 + (n + 31) / 32 * 32;
+	used += record(n);
 	marked += !!(d->flags & BGDMA_DESC_INTERRUPT);
 	message.done += n;
 	message.active = !last;
@@ -160,7 +167,7 @@ static bool armed(void)
 static void send_one(struct input *in)
 {
 	static uint8_t payload[BGDMA_PACKET_MAX];
-	uint32_t i, n, room = (uint32_t)(SIZE - used);
+	uint32_t i, n;
 	bool fits;
 
 	/* A sender who waits does nothing else. */
@@ -174,7 +181,7 @@ static void send_one(struct input *in)
 	for (i = 0; i < n; i++)
 		payload[i] = byte_at(message.first, message.done + i);
 	packet_seen.signals = 0;
-	fits = 32 + (n + 31) / 32 * 32 <= room;
+	fits = record(n) <= SIZE - used;
 	must(packet_send(&message.desc, message.id, message.done, payload, n,
 			 n ? (uint32_t)take(in, 2) % n : 0) == fits);
 	must(packet_seen.parked == !fits && !packet_seen.bad_head);
@@ -199,20 +206,27 @@ static void read_one(void)
 	data = bgdma_packet_data(packet);
 	for (i = 0; i < packet->bytes; i++)
 		must(data[i] == byte_at(e->first, i));
+	marked_seen += !!(packet->flags & BGDMA_PACKET_INTERRUPT);
 	bgdma_rec_next(&fifo);
 	seen++;
 }
 
 static void release(void)
 {
+	bool rung, room;
+
 	used = bgdma_rec_bytes(&fifo);
 	must(bgdma_rec_release(&fifo) == 0);
+	must(user.marked_seen == marked_seen);
 	must(!packet_seen.parked || doorbell);
-	if (doorbell)
+	rung = doorbell;
+	room = SIZE - used >= record(BGDMA_PACKET_MAX);
+	if (rung)
 		packet_kick();
 	doorbell = 0;
 	must(!packet_seen.bad_head);
-	must(!packet_seen.parked || SIZE - used < 32 + BGDMA_PACKET_MAX);
+	must(!room || !packet_seen.parked);
+	must(!rung || kern.starved == !room);
 }
 
 /* Any head: the engine may refuse, or overwrite what this reader wanted. */
@@ -222,22 +236,24 @@ static void lie(struct input *in)
 	unsigned int i;
 
 	for (i = 0; in->left && i < 100; i++) {
+		uint64_t before;
+		uint32_t n;
+		bool fits;
+
 		if (take(in, 1) & 1)
 			user.head = take(in, 8);
 		else
-			user.head += (int16_t)take(in, 2);
+			user.head += (uint64_t)(int16_t)take(in, 2);
 		user.arm = (uint32_t)take(in, 1);
 		packet_seen.bad_head = false;
-		message.active = false;
 		start(in);
 		if (message.desc.length > BGDMA_PACKET_MAX)
 			message.desc.length = BGDMA_PACKET_MAX;
-		must(packet_send(&message.desc, 1, 0,
-				 nothing,
-				 message.desc.length, 0) ||
-		     packet_seen.bad_head ||
-		     kern.tail - user.head > SIZE - 32 - BGDMA_PACKET_MAX - 31);
-		must(!packet_seen.bad_head || kern.tail - user.head > SIZE);
+		n = message.desc.length;
+		before = kern.tail - user.head;
+		fits = before <= SIZE && SIZE - before >= record(n);
+		must(packet_send(&message.desc, 1, 0, nothing, n, 0) == fits);
+		must(packet_seen.bad_head == (before > SIZE));
 		packet_kick();
 	}
 }

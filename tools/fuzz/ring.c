@@ -61,7 +61,11 @@ static bool begin(struct input *in)
 static void write_one(struct input *in)
 {
 	struct bgdma_desc *slot = bgdma_inj_reserve(&fifo);
-	struct bgdma_transfer t = { .dest = take(in, 1) & 1 };
+	uint8_t how = (uint8_t)take(in, 1);
+	struct bgdma_transfer t = {
+		.dest = how & 1, .counter = how >> 1 & 1,
+		.remote_counter = how >> 2 & 1, .dispatch = how >> 3 & 1,
+	};
 
 	must(!slot == (written - fetched == entries));
 	if (!slot)
