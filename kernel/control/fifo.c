@@ -54,9 +54,8 @@ static int bgdma_put_inj(struct sk_buff *skb, struct bgdma_ctx *ctx,
 			 const struct bgdma_inj_fifo *fifo)
 {
 	const struct bgdma_stream *s = &fifo->s;
-	/* In this order none is beyond the next. */
-	u64 done = smp_load_acquire(&fifo->kern->done);
-	u64 head = smp_load_acquire(&fifo->kern->head);
+	u64 done = smp_load_acquire(&fifo->kern->done); /* never beyond ... */
+	u64 head = smp_load_acquire(&fifo->kern->head); /* ... what comes next */
 	u64 tail = bgdma_ring_tail(fifo->user);
 	u64 size = (u64)fifo->mask + 1;
 	u64 held = head - done + min(tail - head, size);
@@ -87,7 +86,7 @@ static int bgdma_put_inj(struct sk_buff *skb, struct bgdma_ctx *ctx,
 static int bgdma_put_rec(struct sk_buff *skb, struct bgdma_ctx *ctx,
 			 const struct bgdma_rec_fifo *fifo)
 {
-	/* In this order neither. */
+	/* The head first: never beyond a tail that is read after it. */
 	u64 head = bgdma_ring_rec_head(fifo->user);
 	u64 tail = READ_ONCE(fifo->kern->tail);
 	u64 held = min_t(u64, tail - head, fifo->size);
