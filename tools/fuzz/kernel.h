@@ -153,6 +153,7 @@ struct rcu_head { void *next; };
 #define rcu_assign_pointer(p, v)	((p) = (v))
 #define RCU_INIT_POINTER(p, v)	((p) = (v))
 #define kfree_rcu(p, m)		free(p)
+#define kvfree_rcu(p, m)	free(p)
 #define get_state_synchronize_rcu()	0UL
 #define cond_synchronize_rcu(s)	((void)(s))
 
@@ -161,7 +162,10 @@ static bool fuzz_no_memory __attribute__((unused));
 
 #define GFP_KERNEL_ACCOUNT	0U
 #define kzalloc(n, flags)	(fuzz_no_memory ? NULL : calloc(1, n))
+#define kvzalloc(n, flags)	kzalloc(n, flags)
+#define kvcalloc(n, each, flags)	kzalloc((size_t)(n) * (each), flags)
 #define kfree(p)		free(p)
+#define kvfree(p)		free(p)
 #define page_address(page)	((void *)(page))
 
 #define MAX_ERRNO		4095
@@ -205,6 +209,7 @@ typedef struct wait_queue_head wait_queue_head_t;
 #define wait_var_event(v, c)	((c) ? (void)0 : abort())
 
 #define cond_resched()		((void)0)
+#define msecs_to_jiffies(ms)	(ms)
 
 /* What structures have in them. */
 struct eventfd_ctx;
