@@ -159,7 +159,7 @@ int bgdma_counter_find(struct bgdma_ctx *ctx, unsigned int kind, u32 handle,
 	if (!bgdma_granted_whole(&ctx->counters[kind][slot].grants, who,
 				 BGDMA_RIGHT_COUNT, memo))
 		return -BGDMA_E_RIGHTS;
-	peer = READ_ONCE(cell->lease_peer);
+	peer = smp_load_acquire(&cell->lease_peer); /* before its context */
 	if (peer == BGDMA_RANK_ANY)
 		return slot;
 	if (peer == who->rank) {

@@ -80,13 +80,14 @@ uint32_t bgdma_counter_lease(struct bgdma_counter *counter, uint32_t rank,
 		gen = 1;
 	/*
 	 * Leases that might exist are counted before they do and until they no
-	 * longer do. The generation goes first: nobody knows the new one yet,
-	 * so nobody gets in before the peer is set.
+	 * longer do. In between the counter is nobody's: the former peer could
+	 * guess the new generation. tools/models/lease.pml
 	 */
 	if (is && !was)
 		bgdma_atomic_add(leases, 1U);
+	bgdma_store_relaxed(&cell->lease_peer, BGDMA_RANK_NOBODY);
 	bgdma_store_release(&cell->lease_gen, gen);
-	bgdma_store_release(&cell->lease_ctx, (uint32_t)ctx);
+	bgdma_store_relaxed(&cell->lease_ctx, (uint32_t)ctx);
 	bgdma_store_release(&cell->lease_peer, rank);
 	if (was && !is)
 		bgdma_atomic_add(leases, -1U);

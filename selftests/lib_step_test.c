@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libbgdma on a device of the test's own (lib_fake.h): an error record that
- * changes while it is read, at each instruction of the reader in turn.
+ * libbgdma on a device of the test's own (lib_fake.h), one instruction at a
+ * time: what others change, or see, in the middle of a call.
  *
- * Proves the library's share of DMA-8.
+ * Proves the library's share of DMA-8 and X-2.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +18,15 @@
 #define EFLAGS_TF 0x100UL
 
 static volatile unsigned int step, change_at;
+
+static void trap(bool on)
+{
+	unsigned long flags = __builtin_ia32_readeflags_u64() & ~EFLAGS_TF;
+
+	__builtin_ia32_writeeflags_u64(flags | (on ? EFLAGS_TF : 0));
+}
+
+/* ---- An error record that changes while it is read -------------------- */
 
 static void fill(struct bgdma_record *record, uint64_t n)
 {
@@ -44,11 +53,9 @@ static int read_in_steps(struct bgdma_counter *counter,
 	int code;
 
 	step = 0;
-	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() |
-				       EFLAGS_TF);
+	trap(true);
 	code = bgdma_counter_error(counter, record);
-	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() &
-				       ~EFLAGS_TF);
+	trap(false);
 	return code;
 }
 
@@ -78,6 +85,45 @@ TEST(whole_records)
 	/* The change came before, in and after the read. */
 	EXPECT_LT(1, seen[1]);
 	EXPECT_LT(1, seen[2]);
+	bgdma_detach(ctx);
+}
+
+/* ---- A lease that goes from one peer to another ----------------------- */
+
+static unsigned int old_gen, wrong_steps, new_steps;
+
+static void look_at_lease(int signo)
+{
+	const struct bgdma_counter_cell *cell = fake_cell(BGDMA_RECEPTION, 0);
+
+	(void)signo;
+	if (cell->lease_gen == old_gen)
+		return;
+	new_steps++;
+	wrong_steps += cell->lease_peer == 4;
+	wrong_steps += cell->lease_peer == 5 && cell->lease_ctx != 2;
+}
+
+/* Under the new generation nobody gets in but whom the lease is for. */
+TEST(lease)
+{
+	const struct sigaction action = { .sa_handler = look_at_lease };
+	struct bgdma_counter *counter;
+	struct bgdma_ctx *ctx;
+
+	fake_reset();
+	ASSERT_EQ(0, bgdma_attach(&ctx, &(struct bgdma_attach_attr){
+			.partition = "fake", .rank = 3 }));
+	ASSERT_EQ(0, bgdma_counter_alloc(ctx, BGDMA_RECEPTION, &counter));
+	bgdma_counter_lease(counter, 4, 1);
+	old_gen = fake_cell(BGDMA_RECEPTION, 0)->lease_gen;
+	ASSERT_EQ(0, sigaction(SIGTRAP, &action, NULL));
+	trap(true);
+	bgdma_counter_lease(counter, 5, 2);
+	trap(false);
+	EXPECT_LT(1, new_steps);
+	EXPECT_EQ(0, wrong_steps);
+	EXPECT_EQ(5, fake_cell(BGDMA_RECEPTION, 0)->lease_peer);
 	bgdma_detach(ctx);
 }
 
