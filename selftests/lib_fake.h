@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A /dev/bgdma of this process alone, for testing libbgdma without a kernel
- * module: a memfd with the areas in it, and ioctl() in front of the C library.
+ * module: a memfd with the areas in it, and ioctl() and syscall() in front of
+ * the C library.
  * It has the layout and the bookkeeping of the device and no engine; the tests
  * play that. One context at a time.
  *
@@ -11,6 +12,7 @@
 #ifndef BGDMA_SELFTESTS_LIB_FAKE_H
 #define BGDMA_SELFTESTS_LIB_FAKE_H
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -326,6 +328,25 @@ int ioctl(int fd, unsigned long request, ...)
 		return ret;
 	errno = -ret;
 	return -1;
+}
+
+/* The doorbell comes this way; all else goes on to the C library. */
+long syscall(long number, ...)
+{
+	static long (*real)(long, ...);
+	long arg[6];
+	va_list args;
+	int i;
+
+	va_start(args, number);
+	for (i = 0; i < 6; i++)
+		arg[i] = va_arg(args, long);
+	va_end(args);
+	if (number == SYS_ioctl && arg[0] == fake.fd)
+		return ioctl(fake.fd, (unsigned long)arg[1], arg[2]);
+	if (!real)
+		real = dlsym(RTLD_NEXT, "syscall");
+	return real(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
 }
 
 #endif /* BGDMA_SELFTESTS_LIB_FAKE_H */

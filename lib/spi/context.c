@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -244,7 +245,9 @@ int bgdma_query_sized(struct bgdma_query *query, size_t size)
 
 int bgdma_doorbell(struct bgdma_ctx *ctx, unsigned int flags)
 {
-	int ret = ioctl(ctx->view.fd, BGDMA_IOC_DOORBELL, (unsigned long)flags);
+	/* On the way of every message: without ioctl()'s variable arguments. */
+	long ret = syscall(SYS_ioctl, ctx->view.fd, BGDMA_IOC_DOORBELL,
+			   (unsigned long)flags);
 
 	return ret < 0 ? -errno : 0;
 }
