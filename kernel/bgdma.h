@@ -210,8 +210,6 @@ int bgdma_counter_free(struct bgdma_ctx *ctx,
 		       const struct bgdma_counter_free *arg);
 int bgdma_counter_find(struct bgdma_ctx *ctx, unsigned int kind, u32 handle,
 		       const struct bgdma_principal *who, u64 *memo);
-void bgdma_counter_sub(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
-		       u64 n);
 void bgdma_counter_fail(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
 			const struct bgdma_record *why);
 bool bgdma_counter_there(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
@@ -297,10 +295,12 @@ struct bgdma_region *bgdma_region_get(struct bgdma_ctx *ctx, u32 handle,
 				      u32 rights, u64 off, u64 len,
 				      struct bgdma_fault *fault,
 				      struct bgdma_region_memo *memo);
-void bgdma_region_span_more(const struct bgdma_region *region, u64 off, u32 n,
-			    struct bgdma_payload *out);
-void bgdma_region_write_pieces(const struct bgdma_region *region, u64 off,
-			       const struct bgdma_payload *in);
+void bgdma_region_span(const struct bgdma_region *region, u64 off, u32 n,
+		       struct bgdma_payload *out);
+void bgdma_region_write_bytes(const struct bgdma_region *region, u64 off,
+			      const void *from, u32 n);
+void bgdma_region_write_pages(const struct bgdma_region *region, u64 off,
+			      const struct bgdma_payload *in);
 
 #include "engine/fifo.h"
 
@@ -472,16 +472,6 @@ struct bgdma_user {
 	struct list_head node;
 };
 
-/**
- * struct bgdma_budget - what a run may still do before it makes room
- * @bytes: payload
- * @descs: descriptors
- */
-struct bgdma_budget {
-	s32 bytes;
-	s32 descs;
-};
-
 int bgdma_engine_init(void);
 void bgdma_engine_exit(void);
 struct bgdma_user *bgdma_engine_join(kuid_t uid, u32 max_contexts);
@@ -502,7 +492,7 @@ void bgdma_ctx_unpoll(struct bgdma_ctx *ctx);
 u32 bgdma_engine_threads(void);
 
 u32 bgdma_desc_check(const struct bgdma_stream *s, struct bgdma_fault *fault);
-int bgdma_stream_run(struct bgdma_stream *s, struct bgdma_budget *budget);
+long bgdma_stream_run(struct bgdma_stream *s, long budget, u32 each);
 void bgdma_op_fail(struct bgdma_stream *s);
 void bgdma_op_cancel(struct bgdma_stream *s);
 

@@ -76,6 +76,20 @@ static inline void bgdma_stream_disown(struct bgdma_stream *s)
 		wake_up_bit(&s->flags, BGDMA_STREAM_OWNED);
 }
 
+/*
+ * The target of the stream's last transfer, held busy, if it is that of this
+ * one: it is on this kernel, so nobody need be asked for the way. Else NULL.
+ */
+static __always_inline struct bgdma_ctx *bgdma_peer_again(struct bgdma_stream *s)
+{
+	struct bgdma_ctx *peer = s->peer;
+
+	if (unlikely(!peer || peer->rank != le32_to_cpu(s->x.desc.dst_rank) ||
+		     peer->id != le16_to_cpu(s->x.desc.dst_ctx)))
+		return NULL;
+	return likely(bgdma_busy_get(&peer->busy)) ? peer : NULL;
+}
+
 /* Inside a slice, or under plain RCU where only the pointer is needed. */
 #define bgdma_deref(p) \
 	rcu_dereference_check(p, rcu_read_lock_held() || \

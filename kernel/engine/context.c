@@ -250,7 +250,6 @@ int bgdma_ctx_attach(struct bgdma_ctx *ctx, struct bgdma_attach *arg)
 	if (err)
 		goto clear;
 	bgdma_busy_init(&ctx->busy);
-	bgdma_busy_init(&ctx->calls);
 	err = bgdma_partition_attach(part, ctx, want);
 	if (err)
 		goto clear;

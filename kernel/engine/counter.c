@@ -5,20 +5,13 @@
  * or hang its owner and nobody else. The kernel keeps the rights, the
  * generations and the error records on its own side.
  */
-#include <linux/nospec.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 
 #include "../bgdma.h"
 #include "../control/trace.h"
-#include "busy.h"
+#include "counter.h"
 #include "ring.h"
-
-static atomic64_t *bgdma_cell_value(struct bgdma_counter_cell *cell)
-{
-	BUILD_BUG_ON(sizeof(struct bgdma_counter_cell) != 64);
-	return (atomic64_t *)&cell->value;
-}
 
 static void bgdma_counter_reset(struct bgdma_ctx *ctx, unsigned int kind,
 				u32 slot, u8 flags)
@@ -140,47 +133,24 @@ int bgdma_counter_free(struct bgdma_ctx *ctx,
 int bgdma_counter_find(struct bgdma_ctx *ctx, unsigned int kind, u32 handle,
 		       const struct bgdma_principal *who, u64 *memo)
 {
-	u32 slot = BGDMA_HANDLE_SLOT(handle);
-	const struct bgdma_counter_cell *cell;
-	u32 gen, peer;
+	return bgdma_counter_at(ctx, kind, handle, who, memo);
+}
 
-	if (slot >= ctx->n_ctr[kind])
-		return -BGDMA_E_COUNTER;
-	slot = array_index_nospec(slot, ctx->n_ctr[kind]);
-	if (!READ_ONCE(ctx->counters[kind][slot].used))
-		return -BGDMA_E_COUNTER;
-	cell = &ctx->cells[kind][slot];
-	gen = smp_load_acquire(&cell->lease_gen); /* before the lease */
-	if (!gen || gen != BGDMA_HANDLE_GEN(handle))
-		return -BGDMA_E_STALE;
-	if (!who)
-		return slot;
-
-	if (!bgdma_granted_whole(&ctx->counters[kind][slot].grants, who,
-				 BGDMA_RIGHT_COUNT, memo))
-		return -BGDMA_E_RIGHTS;
-	peer = smp_load_acquire(&cell->lease_peer); /* before its context */
-	if (peer == BGDMA_RANK_ANY)
-		return slot;
-	if (peer == who->rank) {
-		u32 ctx_id = READ_ONCE(cell->lease_ctx);
-
-		if (ctx_id == BGDMA_CTX_ANY || ctx_id == who->ctx)
-			return slot;
-	}
-	return -BGDMA_E_RIGHTS;
+static noinline void bgdma_counter_alert(struct bgdma_ctx *ctx,
+					 unsigned int kind, u32 slot)
+{
+	if (bgdma_ring_test_bit(ctx->uctl->enable[kind], slot))
+		bgdma_eventfd_signal(&ctx->counters[kind][slot].eventfd);
+	bgdma_ring_wake(&ctx->wq, EPOLLIN | EPOLLRDNORM);
 }
 
 /* Somebody may sleep on this counter, or have asked for interrupts. */
-static void bgdma_counter_wake(struct bgdma_ctx *ctx, unsigned int kind,
-			       u32 slot)
+static __always_inline void bgdma_counter_wake(struct bgdma_ctx *ctx,
+					       unsigned int kind, u32 slot)
 {
-	bool enabled = bgdma_ring_test_bit(ctx->uctl->enable[kind], slot);
-
-	if (enabled)
-		bgdma_eventfd_signal(&ctx->counters[kind][slot].eventfd);
-	if (enabled || atomic_read(&ctx->waiting))
-		bgdma_ring_wake(&ctx->wq, EPOLLIN | EPOLLRDNORM);
+	if (bgdma_ring_test_bit(ctx->uctl->enable[kind], slot) ||
+	    atomic_read(&ctx->waiting))
+		bgdma_counter_alert(ctx, kind, slot);
 }
 
 static void bgdma_counter_error(struct bgdma_ctx *ctx, unsigned int kind,
@@ -206,8 +176,9 @@ static void bgdma_counter_error(struct bgdma_ctx *ctx, unsigned int kind,
 	bgdma_counter_wake(ctx, kind, slot);
 }
 
-static void bgdma_counter_underflow(struct bgdma_ctx *ctx, unsigned int kind,
-				    u32 slot, s64 value)
+static noinline void bgdma_counter_underflow(struct bgdma_ctx *ctx,
+					     unsigned int kind, u32 slot,
+					     s64 value)
 {
 	struct bgdma_record why = {
 		.code = BGDMA_E_UNDERFLOW,
@@ -219,9 +190,17 @@ static void bgdma_counter_underflow(struct bgdma_ctx *ctx, unsigned int kind,
 	bgdma_counter_error(ctx, kind, slot, &why);
 }
 
-/* The value came to its wake mark, to zero, or below. */
-static void bgdma_counter_low(struct bgdma_ctx *ctx, unsigned int kind,
-			      u32 slot, s64 value)
+/**
+ * bgdma_counter_low() - the value came to its wake mark, to zero, or below
+ * @ctx: owner of the counter
+ * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
+ * @slot: which
+ * @value: of it
+ *
+ * Context: as bgdma_counter_sub().
+ */
+void bgdma_counter_low(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
+		       s64 value)
 {
 	struct bgdma_counter_cell *cell = &ctx->cells[kind][slot];
 
@@ -232,34 +211,13 @@ static void bgdma_counter_low(struct bgdma_ctx *ctx, unsigned int kind,
 	} else if (value < 0 &&
 		   !(ctx->counters[kind][slot].flags &
 		     BGDMA_COUNTER_NO_UNDERFLOW)) {
+		/* It wakes, too. */
 		bgdma_counter_underflow(ctx, kind, slot, value);
+		return;
 	}
 	/* The value and the hit bit before the look for sleepers: ring.h. */
 	bgdma_ring_barrier();
 	bgdma_counter_wake(ctx, kind, slot);
-}
-
-/**
- * bgdma_counter_sub() - count what was moved
- * @ctx: owner of the counter
- * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
- * @slot: from bgdma_counter_find()
- * @n: bytes or transfers; 0 moves nothing
- *
- * Context: a busy reference on @ctx, or a run of one of its streams.
- */
-void bgdma_counter_sub(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
-		       u64 n)
-{
-	struct bgdma_counter_cell *cell = &ctx->cells[kind][slot];
-	s64 value;
-
-	if (!n)
-		return;
-	value = atomic64_sub_return(n, bgdma_cell_value(cell));
-	trace_bgdma_counter(ctx, kind, slot, value, n);
-	if (value <= 0 || value <= READ_ONCE(cell->wake_at))
-		bgdma_counter_low(ctx, kind, slot, value);
 }
 
 /**

@@ -8,7 +8,6 @@
 #include "../control/trace.h"
 #include "busy.h"
 #include "deliver.h"
-#include "region.h"
 #include "ring.h"
 
 /**
@@ -24,25 +23,7 @@
 int bgdma_deliver_put(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		      const struct bgdma_payload *payload, u32 n)
 {
-	struct bgdma_xfer *x = &s->x;
-	u64 off = le64_to_cpu(x->desc.u.at.dst_off) + x->done;
-	int slot = bgdma_rec_slot(ctx, s);
-	struct bgdma_region *region;
-
-	if (unlikely(slot < BGDMA_NO_SLOT))
-		return x->fault.code;
-	region = bgdma_region_again(ctx, le32_to_cpu(x->desc.u.at.dst_region),
-				    bgdma_principal_at(ctx, s),
-				    BGDMA_RIGHT_WRITE, off,
-				    le32_to_cpu(x->desc.length) - x->done,
-				    &x->fault, &s->memo.dst);
-	if (unlikely(!region))
-		return x->fault.code;
-	bgdma_region_write(region, off, payload);
-	bgdma_busy_put(&region->busy);
-	trace_bgdma_packet(ctx, s, n);
-	bgdma_rec_count_last(ctx, s, slot, n);
-	return BGDMA_STEP_DONE;
+	return bgdma_land_put(ctx, s, NULL, payload, n, false);
 }
 
 /**
@@ -103,7 +84,7 @@ int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
  */
 void bgdma_deliver_count(struct bgdma_ctx *ctx, struct bgdma_stream *s, u32 n)
 {
-	int slot = bgdma_rec_counter(ctx, s);
+	int slot = bgdma_rec_counter(ctx, s, bgdma_principal_at(ctx, s));
 
 	if (slot >= 0)
 		bgdma_counter_sub(ctx, BGDMA_RECEPTION, slot, n);
@@ -129,7 +110,7 @@ void bgdma_deliver_abort(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		bgdma_abort_message(ctx, s, who);
 	if (s->x.desc.rec_ctr == cpu_to_le32(BGDMA_NONE))
 		return;
-	slot = bgdma_rec_counter(ctx, s);
+	slot = bgdma_rec_counter(ctx, s, who);
 	if (slot < 0)
 		return;
 	bgdma_record_of(s, &why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the deliveries of all kinds share: who sends, and what is counted.
- * Private to engine/deliver.c and engine/packet.c.
+ * Private to engine/deliver.c, engine/packet.c and engine/ops.c.
  */
 #ifndef _BGDMA_DELIVER_H
 #define _BGDMA_DELIVER_H
@@ -10,6 +10,8 @@
 
 #include "../bgdma.h"
 #include "busy.h"
+#include "counter.h"
+#include "region.h"
 
 /*
  * On its own node a remote descriptor acts for who sent it; at the other end
@@ -36,15 +38,14 @@ static inline int bgdma_fault(struct bgdma_stream *s, u32 code, u64 offset,
 	return code;
 }
 
-static inline int bgdma_rec_counter(struct bgdma_ctx *ctx,
-				    struct bgdma_stream *s)
+static __always_inline int
+bgdma_rec_counter(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		  const struct bgdma_principal *who)
 {
-	const struct bgdma_principal *who = bgdma_principal_at(ctx, s);
-
-	return bgdma_counter_find(ctx, BGDMA_RECEPTION,
-				  le32_to_cpu(s->x.desc.rec_ctr),
-				  bgdma_is_owner(ctx, who) ? NULL : who,
-				  &s->memo.counter);
+	return bgdma_counter_at(ctx, BGDMA_RECEPTION,
+				le32_to_cpu(s->x.desc.rec_ctr),
+				bgdma_is_owner(ctx, who) ? NULL : who,
+				&s->memo.counter);
 }
 
 /*
@@ -54,31 +55,37 @@ static inline int bgdma_rec_counter(struct bgdma_ctx *ctx,
 #define BGDMA_NO_SLOT	(-1)
 
 static __always_inline int bgdma_rec_slot(struct bgdma_ctx *ctx,
-					  struct bgdma_stream *s)
+					  struct bgdma_stream *s,
+					  const struct bgdma_principal *who)
 {
 	int slot;
 
 	if (s->x.desc.rec_ctr == cpu_to_le32(BGDMA_NONE))
 		return BGDMA_NO_SLOT;
-	slot = bgdma_rec_counter(ctx, s);
+	slot = bgdma_rec_counter(ctx, s, who);
 	if (likely(slot >= 0))
 		return slot;
 	bgdma_fault(s, -slot, le32_to_cpu(s->x.desc.rec_ctr), 0);
 	return slot;
 }
 
-/* The last piece is visible: count what was not counted yet. */
+/* The last piece, of @n bytes, is visible: count what was not counted yet. */
+static __always_inline void bgdma_rec_count(struct bgdma_ctx *ctx,
+					    struct bgdma_stream *s, int slot,
+					    u32 n)
+{
+	if (slot >= 0)
+		bgdma_counter_sub(ctx, BGDMA_RECEPTION, slot,
+				  s->x.desc.flags & BGDMA_DESC_OPS ? 1 : n);
+}
+
+/* If it was the last. */
 static __always_inline void bgdma_rec_count_last(struct bgdma_ctx *ctx,
 						 struct bgdma_stream *s,
 						 int slot, u32 n)
 {
-	struct bgdma_xfer *x = &s->x;
-
-	if (slot < 0 || x->done + n != le32_to_cpu(x->desc.length))
-		return;
-	bgdma_counter_sub(ctx, BGDMA_RECEPTION, slot,
-			  x->desc.flags & BGDMA_DESC_OPS ? 1 :
-							   x->uncounted + n);
+	if (s->x.done + n == le32_to_cpu(s->x.desc.length))
+		bgdma_rec_count(ctx, s, slot, s->x.uncounted + n);
 }
 
 static __always_inline struct bgdma_rec_fifo *
@@ -89,6 +96,40 @@ bgdma_rec_find(struct bgdma_ctx *ctx, const struct bgdma_stream *s)
 	if (id >= ctx->n_rec)
 		return NULL;
 	return bgdma_deref(ctx->rec[array_index_nospec(id, ctx->n_rec)]);
+}
+
+/*
+ * bgdma_deliver_put() for the run loop (ops.c), which delivers most puts.
+ * @from: the bytes, if they are in one page, else they are in @payload. @whole:
+ * all of the transfer in one piece.
+ */
+static __always_inline int
+bgdma_land_put(struct bgdma_ctx *ctx, struct bgdma_stream *s, const void *from,
+	       const struct bgdma_payload *payload, u32 n, bool whole)
+{
+	struct bgdma_xfer *x = &s->x;
+	u32 done = whole ? 0 : x->done;
+	u64 off = le64_to_cpu(x->desc.u.at.dst_off) + done;
+	const struct bgdma_principal *who = bgdma_principal_at(ctx, s);
+	int slot = bgdma_rec_slot(ctx, s, who);
+	struct bgdma_region *region;
+
+	if (unlikely(slot < BGDMA_NO_SLOT))
+		return x->fault.code;
+	if (unlikely(!bgdma_region_again(ctx,
+					 le32_to_cpu(x->desc.u.at.dst_region),
+					 who, BGDMA_RIGHT_WRITE, off, whole ?
+					 n : le32_to_cpu(x->desc.length) - done,
+					 &x->fault, &s->memo.dst, &region)))
+		return x->fault.code;
+	bgdma_region_write(region, off, from, payload, n);
+	bgdma_busy_put(&region->busy);
+	trace_bgdma_packet(ctx, s, n);
+	if (whole)
+		bgdma_rec_count(ctx, s, slot, n);
+	else
+		bgdma_rec_count_last(ctx, s, slot, n);
+	return BGDMA_STEP_DONE;
 }
 
 void bgdma_abort_message(struct bgdma_ctx *ctx, struct bgdma_stream *s,

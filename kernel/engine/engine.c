@@ -26,10 +26,13 @@
 #include "engine.h"
 #include "ring.h"
 
-/* Copied in less time than it takes to wake a thread for it. */
+/*
+ * Copied in less time than it takes to wake a thread for it. A turn of a thread
+ * is a quantum. What a descriptor costs at least bounds how many are run.
+ */
 #define BGDMA_INLINE_BYTES	131072
-#define BGDMA_INLINE_DESCS	32
-#define BGDMA_TURN_DESCS	256
+#define BGDMA_INLINE_EACH	(BGDMA_INLINE_BYTES / 32)
+#define BGDMA_TURN_EACH		256
 #define BGDMA_POOL_LINGER	(10 * HZ)
 #define BGDMA_EXPIRE_PERIOD	(HZ / 20 + 1)
 
@@ -158,13 +161,9 @@ static struct bgdma_stream *bgdma_rq_pick(struct bgdma_engine *e, bool *more)
 	return s;
 }
 
-/*
- * Let go of a stream; whoever found it owned meanwhile is made up for. Under
- * RCU: once it is not owned it may be freed.
- */
-static __always_inline void bgdma_stream_leave(struct bgdma_stream *s, bool pool)
+/* Whoever found the stream owned meanwhile is made up for. */
+static void bgdma_stream_again(struct bgdma_stream *s, bool pool)
 {
-	bgdma_stream_disown(s);
 	if (!bgdma_stream_pending(s) || bgdma_stream_must_stop(s))
 		return;
 	/* A thread of the pool looks at the list next: nobody else need. */
@@ -174,14 +173,20 @@ static __always_inline void bgdma_stream_leave(struct bgdma_stream *s, bool pool
 		bgdma_stream_wake(s);
 }
 
+/* Let go of a stream. Under RCU: once it is not owned it may be freed. */
+static void bgdma_stream_leave(struct bgdma_stream *s, bool pool)
+{
+	bgdma_stream_disown(s);
+	bgdma_stream_again(s, pool);
+}
+
 /* --------------------------------------------------------------------- */
 /* Doorbells                                                              */
 
-static bool bgdma_doorbell_stream(struct bgdma_stream *s, bool pool,
-				  struct bgdma_budget *budget)
+/* It is owned, or marked with something: mostly it has to wait. */
+static noinline bool bgdma_doorbell_marked(struct bgdma_stream *s)
 {
-	if (!pool && budget->descs > 0 && budget->bytes > 0 &&
-	    !test_bit(BGDMA_STREAM_PARKED, &s->flags) &&
+	if (!test_bit(BGDMA_STREAM_PARKED, &s->flags) &&
 	    !test_and_set_bit_lock(BGDMA_STREAM_OWNED, &s->flags)) {
 		if (likely(!test_bit(BGDMA_STREAM_DEAD, &s->flags)))
 			return true;
@@ -193,31 +198,62 @@ static bool bgdma_doorbell_stream(struct bgdma_stream *s, bool pool,
 	return false;
 }
 
-static void bgdma_doorbell_word(struct bgdma_ctx *ctx, u32 w, bool pool,
-				struct bgdma_budget *budget)
+/* The FIFO of a doorbell bit, owned; NULL if nothing is left to do for it. */
+static __always_inline struct bgdma_inj_fifo *
+bgdma_doorbell_own(struct bgdma_ctx *ctx, u32 id, long budget)
+{
+	struct bgdma_inj_fifo *fifo = NULL;
+	bool mine = false;
+
+	bgdma_slice_begin();
+	if (likely(id < ctx->n_inj))
+		fifo = bgdma_deref(ctx->inj[id]);
+	if (likely(fifo)) {
+		unsigned long none = 0;
+
+		if (unlikely(budget <= 0))
+			bgdma_stream_wake(&fifo->s);
+		else
+			mine = try_cmpxchg_acquire(&fifo->s.flags, &none,
+						   BIT(BGDMA_STREAM_OWNED)) ||
+			       bgdma_doorbell_marked(&fifo->s);
+	}
+	bgdma_slice_end();
+	return mine ? fifo : NULL;
+}
+
+/* bgdma_stream_leave() of one with nothing marked and nothing to do. */
+static __always_inline void bgdma_doorbell_leave(struct bgdma_inj_fifo *fifo)
+{
+	unsigned long owned = BIT(BGDMA_STREAM_OWNED);
+
+	bgdma_slice_begin();
+	/* A full barrier, as in bgdma_stream_disown(). */
+	if (likely(try_cmpxchg(&fifo->s.flags, &owned, 0))) {
+		if (unlikely(fifo->s.x.active || bgdma_inj_pending(fifo)))
+			bgdma_stream_again(&fifo->s, false);
+	} else {
+		bgdma_stream_leave(&fifo->s, false);
+	}
+	bgdma_slice_end();
+}
+
+static long bgdma_doorbell_word(struct bgdma_ctx *ctx, u32 w, long budget)
 {
 	u64 bits = bgdma_ring_doorbell(&ctx->uctl->doorbell[w]);
 
 	while (bits) {
-		u32 id = w * 64 + __ffs64(bits);
-		struct bgdma_inj_fifo *fifo = NULL;
-		bool mine = false;
+		struct bgdma_inj_fifo *fifo =
+			bgdma_doorbell_own(ctx, w * 64 + __ffs64(bits), budget);
 
 		bits &= bits - 1;
-		bgdma_slice_begin();
-		if (id < ctx->n_inj)
-			fifo = bgdma_deref(ctx->inj[id]);
-		if (fifo)
-			mine = bgdma_doorbell_stream(&fifo->s, pool, budget);
-		bgdma_slice_end();
-		if (!mine)
+		if (!fifo)
 			continue;
 		/* Owned: it cannot go away. */
-		bgdma_stream_run(&fifo->s, budget);
-		bgdma_slice_begin();
-		bgdma_stream_leave(&fifo->s, false);
-		bgdma_slice_end();
+		budget = bgdma_stream_run(&fifo->s, budget, BGDMA_INLINE_EACH);
+		bgdma_doorbell_leave(fifo);
 	}
+	return budget;
 }
 
 static void bgdma_doorbell_rec(struct bgdma_ctx *ctx)
@@ -246,16 +282,13 @@ static void bgdma_doorbell_rec(struct bgdma_ctx *ctx)
  */
 void bgdma_doorbell(struct bgdma_ctx *ctx, bool pool)
 {
-	struct bgdma_budget budget = {
-		.bytes = BGDMA_INLINE_BYTES,
-		.descs = BGDMA_INLINE_DESCS,
-	};
-	u32 w;
+	u32 w, words = DIV_ROUND_UP(ctx->n_inj, 64);
+	long budget = pool ? 0 : BGDMA_INLINE_BYTES;
 
 	trace_bgdma_doorbell(ctx, pool);
 	bgdma_doorbell_rec(ctx);
-	for (w = 0; w < DIV_ROUND_UP(ctx->n_inj, 64); w++)
-		bgdma_doorbell_word(ctx, w, pool, &budget);
+	for (w = 0; w < words; w++)
+		budget = bgdma_doorbell_word(ctx, w, budget);
 }
 
 /* --------------------------------------------------------------------- */
@@ -360,12 +393,9 @@ static void bgdma_poll_pass(struct bgdma_engine *e, u64 now)
 static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)
 {
 	struct bgdma_ctx *ctx = s->ctx;
-	struct bgdma_budget budget = {
-		.bytes = READ_ONCE(ctx->partition->quantum),
-		.descs = BGDMA_TURN_DESCS,
-	};
 
-	bgdma_stream_run(s, &budget);
+	bgdma_stream_run(s, READ_ONCE(ctx->partition->quantum),
+			 BGDMA_TURN_EACH);
 	bgdma_poll_add(e, ctx, ktime_get_ns());
 	rcu_read_lock();
 	bgdma_stream_leave(s, true);

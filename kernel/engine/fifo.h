@@ -32,10 +32,9 @@ struct bgdma_memo {
  * @id: transfer id: in packets, records and traces of both sides
  * @done: bytes moved so far
  * @uncounted: of these, not yet taken off the counters
- * @behind: descriptors in the ring after this one when it was fetched
+ * @tail: of the ring when this one was fetched
  * @train: messages that the delivery may go on with by itself (train.h)
- * @active: there is one
- * @checked: its descriptor was found good
+ * @active: there is one, and its descriptor was found good
  * @slice: the bytes of the slice that is being moved
  * @fault: why it failed
  */
@@ -45,10 +44,9 @@ struct bgdma_xfer {
 	u32 id;
 	u32 done;
 	u32 uncounted;
-	u32 behind;
+	u32 tail;
 	u32 train;
 	bool active;
-	bool checked;
 	struct bgdma_payload slice;
 	struct bgdma_fault fault;
 };

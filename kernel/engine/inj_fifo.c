@@ -9,6 +9,7 @@
 
 #include "../bgdma.h"
 #include "busy.h"
+#include "counter.h"
 #include "ring.h"
 
 /**

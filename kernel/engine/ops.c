@@ -8,9 +8,9 @@
 #include "../bgdma.h"
 #include "../control/trace.h"
 #include "busy.h"
+#include "deliver.h"
 #include "engine.h"
-#include "region.h"
-#include "train.h"
+#include "packet.h"
 
 static const struct bgdma_fabric_ops *bgdma_fabric(const struct bgdma_stream *s)
 {
@@ -18,27 +18,20 @@ static const struct bgdma_fabric_ops *bgdma_fabric(const struct bgdma_stream *s)
 }
 
 /*
- * The source bytes of a slice, with a busy region. They are described in the
- * stream: a structure on the stack would be cleared first.
+ * The region that a slice at @off is read from, busy; or a fault. @left: bytes
+ * of the transfer.
  */
-static __always_inline int bgdma_source_get(struct bgdma_stream *s, u32 rights,
-					    u32 n, struct bgdma_region **region)
+static __always_inline bool
+bgdma_source_get(struct bgdma_stream *s, u32 rights, u32 left,
+		 struct bgdma_region **region, u64 off)
 {
 	struct bgdma_xfer *x = &s->x;
-	u64 off;
 
-	/* The sum cannot wrap where the first slice was within bounds. */
-	off = le64_to_cpu(x->desc.u.at.src_off) + x->done;
-	*region = bgdma_region_again(s->ctx,
-				     le32_to_cpu(x->desc.u.at.src_region),
-				     &s->who, rights, off,
-				     le32_to_cpu(x->desc.length) - x->done,
-				     &x->fault, rights == BGDMA_RIGHT_READ ?
-					&s->memo.src : &s->memo.descs);
-	if (unlikely(!*region))
-		return x->fault.code;
-	bgdma_region_span(*region, off, n, &x->slice);
-	return 0;
+	return bgdma_region_again(s->ctx,
+				  le32_to_cpu(x->desc.u.at.src_region),
+				  &s->who, rights, off, left,
+				  &x->fault, rights == BGDMA_RIGHT_READ ?
+					&s->memo.src : &s->memo.descs, region);
 }
 
 /*
@@ -57,28 +50,90 @@ static __always_inline void bgdma_xfer_count(struct bgdma_stream *s, bool last)
 		bgdma_fabric(s)->count(s, n);
 }
 
-static __always_inline int bgdma_move_slice(struct bgdma_stream *s, u32 n)
+static noinline int bgdma_land_local(struct bgdma_stream *s, const void *from,
+				     const struct bgdma_payload *p, u32 n)
+{
+	return bgdma_land_put(s->ctx, s, from, p, n, false);
+}
+
+/*
+ * Bytes of a busy region on their way into another; @from: if they are in one
+ * page. Who runs a local copy holds the context.
+ */
+static __always_inline int bgdma_land(struct bgdma_stream *s,
+				      const struct bgdma_region *region,
+				      u64 off, const void *from, u32 n,
+				      bool whole)
+{
+	struct bgdma_payload *p = &s->x.slice;
+	struct bgdma_ctx *target;
+	int ret;
+
+	if (unlikely(!from))
+		bgdma_region_span(region, off, n, p);
+	if (unlikely(s->x.desc.op != BGDMA_OP_PUT))
+		return bgdma_land_local(s, from, p, n);
+	target = bgdma_peer_again(s);
+	if (likely(target)) {
+		ret = bgdma_land_put(target, s, from, p, n, whole);
+		bgdma_busy_put(&target->busy);
+		return ret;
+	}
+	bgdma_region_span(region, off, n, p);
+	return bgdma_fabric(s)->put(s, p, n);
+}
+
+/* @whole: all of the transfer, for which this is inlined. */
+static __always_inline int bgdma_slice_put(struct bgdma_stream *s, u32 n,
+					   bool whole)
+{
+	u64 off = le64_to_cpu(s->x.desc.u.at.src_off);
+	struct bgdma_region *region;
+	const void *from = NULL;
+	u32 left = n;
+	int ret;
+
+	if (!whole) {
+		/* Cannot wrap where the first slice was within bounds. */
+		off += s->x.done;
+		left = le32_to_cpu(s->x.desc.length) - s->x.done;
+	}
+	bgdma_slice_begin();
+	if (likely(bgdma_source_get(s, BGDMA_RIGHT_READ, left, &region, off))) {
+		if (whole)
+			from = bgdma_region_page(region, off, n);
+		ret = bgdma_land(s, region, off, from, n, whole);
+		bgdma_busy_put(&region->busy);
+	} else {
+		ret = s->x.fault.code;
+	}
+	bgdma_slice_end();
+	return ret;
+}
+
+/* From a region into a queue. */
+static int bgdma_slice_queue(struct bgdma_stream *s, u32 n)
 {
 	const struct bgdma_fabric_ops *fabric = bgdma_fabric(s);
-	const struct bgdma_payload *p = &s->x.slice;
+	struct bgdma_payload *p = &s->x.slice;
 	struct bgdma_region *region;
 	u8 op = s->x.desc.op;
+	u64 off = le64_to_cpu(s->x.desc.u.at.src_off) + s->x.done;
 	int ret;
 
 	bgdma_slice_begin();
-	ret = bgdma_source_get(s, op == BGDMA_OP_RGET ? BGDMA_RIGHT_FETCH :
-							BGDMA_RIGHT_READ,
-			       n, &region);
-	if (unlikely(ret))
+	if (!bgdma_source_get(s, op == BGDMA_OP_RGET ? BGDMA_RIGHT_FETCH :
+						       BGDMA_RIGHT_READ,
+			      le32_to_cpu(s->x.desc.length) - s->x.done,
+			      &region, off)) {
+		ret = s->x.fault.code;
 		goto out;
+	}
+	bgdma_region_span(region, off, n, p);
 	if (op == BGDMA_OP_MEMFIFO)
 		ret = fabric->memfifo(s, p, n);
-	else if (op == BGDMA_OP_PUT)
-		ret = fabric->put(s, p, n);
 	else if (op == BGDMA_OP_RGET)
 		ret = fabric->rget(s, p, n / sizeof(struct bgdma_desc));
-	else if (op == BGDMA_OP_LOCAL_COPY)
-		ret = bgdma_deliver_put(s->ctx, s, p, n);
 	else
 		ret = bgdma_deliver_memfifo(s->ctx, s, p, n);
 	bgdma_busy_put(&region->busy);
@@ -144,9 +199,23 @@ static int bgdma_op_start(struct bgdma_stream *s)
 			return x->fault.code;
 		}
 	}
-	x->checked = true;
 	trace_bgdma_execute(s);
 	return 0;
+}
+
+static __always_inline int bgdma_inline_land(struct bgdma_stream *s, u32 n)
+{
+	struct bgdma_ctx *target;
+	int ret;
+
+	if (unlikely(s->x.desc.op != BGDMA_OP_MEMFIFO))
+		return bgdma_deliver_memfifo(s->ctx, s, NULL, n);
+	target = bgdma_peer_again(s);
+	if (unlikely(!target))
+		return bgdma_fabric(s)->memfifo(s, NULL, n);
+	ret = bgdma_land_packets(target, s, NULL, n);
+	bgdma_busy_put(&target->busy);
+	return ret;
 }
 
 /*
@@ -154,56 +223,58 @@ static int bgdma_op_start(struct bgdma_stream *s)
  * the delivery stops, the stream is at the last message that it tried.
  */
 static __always_inline int bgdma_run_inline(struct bgdma_stream *s,
-					    struct bgdma_budget *budget)
+					    long *budget, u32 each)
 {
 	struct bgdma_xfer *x = &s->x;
 	u32 n = le32_to_cpu(x->desc.length);
-	s32 train = min3((s32)x->behind, budget->descs, BGDMA_TRAIN_MAX);
+	u32 train = min_t(u32, x->tail - (u32)s->head, BGDMA_TRAIN_MAX);
 	int ret;
 
 	x->train = train;
 	bgdma_slice_begin();
-	if (x->desc.op == BGDMA_OP_MEMFIFO)
-		ret = bgdma_fabric(s)->memfifo(s, NULL, n);
-	else
-		ret = bgdma_deliver_memfifo(s->ctx, s, NULL, n);
+	ret = bgdma_inline_land(s, n);
 	bgdma_slice_end();
-	train -= x->train;
-	x->train = 0;
-	budget->descs -= train;
-	budget->bytes -= train * n;
+	*budget -= each;
+	if (train) {
+		*budget -= (long)(train - x->train) * each;
+		x->train = 0;
+	}
 	if (unlikely(ret))
 		return ret;
 	x->done = n;
-	budget->bytes -= n;
 	bgdma_message_count(s, n);
 	return BGDMA_STEP_DONE;
 }
 
-static __always_inline int bgdma_run_slices(struct bgdma_stream *s,
-					    struct bgdma_budget *budget)
+typedef int bgdma_slice_fn(struct bgdma_stream *s, u32 n);
+
+static noinline int bgdma_slice_long_put(struct bgdma_stream *s, u32 n)
+{
+	return bgdma_slice_put(s, n, false);
+}
+
+/* Piece by piece, for at most @bytes and what is left of a piece. */
+static noinline int bgdma_run_slices(struct bgdma_stream *s, long bytes,
+				     bgdma_slice_fn *slice, u32 max)
 {
 	struct bgdma_xfer *x = &s->x;
 	u32 length = le32_to_cpu(x->desc.length);
-	u32 max = x->desc.op == BGDMA_OP_PUT ||
-		  x->desc.op == BGDMA_OP_LOCAL_COPY ?
-		BGDMA_SLICE_MAX : BGDMA_PACKET_MAX;
 	int ret;
 
 	do {
 		u32 n = min(length - x->done, max);
 
-		ret = bgdma_move_slice(s, n);
+		ret = slice(s, n);
 		if (ret)
 			break;
 		x->done += n;
 		x->uncounted += n;
-		budget->bytes -= n;
+		bytes -= n;
 		s->stats.packets++;
 		s->stats.bytes_copied += n;
 		if (x->done == length)
 			break;
-		if (budget->bytes <= 0 || bgdma_stream_must_stop(s))
+		if (bytes <= 0 || bgdma_stream_must_stop(s))
 			ret = BGDMA_STEP_AGAIN;
 	} while (!ret);
 
@@ -212,24 +283,53 @@ static __always_inline int bgdma_run_slices(struct bgdma_stream *s,
 	return ret;
 }
 
-/* As a step: BGDMA_STEP_*, or an enum bgdma_code with s->x.fault. */
-static __always_inline int bgdma_op_run(struct bgdma_stream *s,
-					struct bgdma_budget *budget)
+static __always_inline int bgdma_run_long(struct bgdma_stream *s,
+					  long *budget, u32 each,
+					  bgdma_slice_fn *slice, u32 max)
 {
-	if (!s->x.checked) {
-		int ret = bgdma_op_start(s);
+	u32 before = s->x.done;
+	int ret;
 
-		if (unlikely(ret))
-			return ret;
-	}
-	if (s->x.desc.flags & BGDMA_DESC_INLINE)
-		return bgdma_run_inline(s, budget);
-	if (s->x.desc.op == BGDMA_OP_NOP)
-		return BGDMA_STEP_DONE;
-	return bgdma_run_slices(s, budget);
+	ret = bgdma_run_slices(s, *budget, slice, max);
+	*budget -= max(s->x.done - before, each);
+	return ret;
 }
 
-static void bgdma_inj_fail_counter(struct bgdma_stream *s, u32 left)
+static __always_inline int bgdma_run_put(struct bgdma_stream *s, long *budget,
+					 u32 each)
+{
+	u32 n = le32_to_cpu(s->x.desc.length);
+	int ret;
+
+	/* Of no bytes, too: then there is no page that they are in. */
+	if (unlikely(n - 1 >= BGDMA_SLICE_MAX))
+		return bgdma_run_long(s, budget, each, bgdma_slice_long_put,
+				      BGDMA_SLICE_MAX);
+	*budget -= max(n, each);
+	/* All of it or nothing: it is at its beginning. */
+	ret = bgdma_slice_put(s, n, true);
+	if (unlikely(ret))
+		return ret;
+	bgdma_message_count(s, n);
+	return BGDMA_STEP_DONE;
+}
+
+/* As a step: BGDMA_STEP_*, or an enum bgdma_code with s->x.fault. */
+static __always_inline int bgdma_op_run(struct bgdma_stream *s, long *budget,
+					u32 each)
+{
+	if (s->x.desc.flags & BGDMA_DESC_INLINE)
+		return bgdma_run_inline(s, budget, each);
+	if (s->x.desc.op == BGDMA_OP_PUT || s->x.desc.op == BGDMA_OP_LOCAL_COPY)
+		return bgdma_run_put(s, budget, each);
+	if (s->x.desc.op != BGDMA_OP_NOP)
+		return bgdma_run_long(s, budget, each, bgdma_slice_queue,
+				      BGDMA_PACKET_MAX);
+	*budget -= each;
+	return BGDMA_STEP_DONE;
+}
+
+static noinline void bgdma_inj_fail_counter(struct bgdma_stream *s, u32 left)
 {
 	struct bgdma_record why;
 	int slot;
@@ -251,7 +351,7 @@ static void bgdma_inj_fail_counter(struct bgdma_stream *s, u32 left)
  * is taken off its counters, so that others who share them finish, and then
  * they show the error.
  */
-static void bgdma_op_end(struct bgdma_stream *s)
+static noinline void bgdma_op_end(struct bgdma_stream *s)
 {
 	struct bgdma_xfer *x = &s->x;
 	u32 left;
@@ -259,7 +359,8 @@ static void bgdma_op_end(struct bgdma_stream *s)
 	s->stats.errors++;
 	trace_bgdma_error(s);
 	left = le32_to_cpu(x->desc.length) - x->done + x->uncounted;
-	if (x->checked && x->desc.op != BGDMA_OP_NOP)
+	/* One that never began is nothing to the other side. */
+	if (x->active && x->desc.op != BGDMA_OP_NOP)
 		bgdma_fabric(s)->abort(s, left);
 	/* One that was no good shows it on its counter too, if it has one. */
 	if (x->fault.code != BGDMA_E_INDEX && left <= BGDMA_LENGTH_MAX)
@@ -274,7 +375,7 @@ static void bgdma_op_end(struct bgdma_stream *s)
  *
  * An injection FIFO stops; a descriptor from elsewhere is refused.
  */
-void bgdma_op_fail(struct bgdma_stream *s)
+noinline void bgdma_op_fail(struct bgdma_stream *s)
 {
 	bgdma_op_end(s);
 	if (s->kind == BGDMA_KIND_INJ_FIFO) {
@@ -305,43 +406,51 @@ void bgdma_op_cancel(struct bgdma_stream *s)
 	bgdma_op_end(s);
 }
 
-/* 1: a transfer is under way; 0: none; negative: s->x.fault. */
-static __always_inline int bgdma_stream_next(struct bgdma_stream *s)
+/* A transfer is in s->x, if there is any: 0 if it is good, or what is wrong. */
+static __always_inline int bgdma_stream_next(struct bgdma_stream *s,
+					     struct bgdma_inj_fifo *fifo,
+					     bool *any)
 {
 	struct bgdma_xfer *x = &s->x;
 	int ret;
 
-	ret = s->fetch ? s->fetch(s) : bgdma_inj_fetch(s);
+	ret = fifo ? bgdma_inj_fetch(fifo) : s->fetch(s);
+	*any = ret;
 	if (!ret)
 		return 0;
 	x->done = 0;
 	x->uncounted = 0;
-	x->checked = false;
 	bgdma_xfer_begin(s);
-	x->active = ret > 0;
+	if (unlikely(ret < 0))
+		return x->fault.code;
+	ret = bgdma_op_start(s);
+	x->active = !ret;
 	return ret;
 }
 
 /* @fifo: the stream's, or NULL for one of a remote-get queue */
-static __always_inline int bgdma_stream_loop(struct bgdma_stream *s,
-					     struct bgdma_inj_fifo *fifo,
-					     struct bgdma_budget *budget)
+static __always_inline long bgdma_stream_loop(struct bgdma_stream *s,
+					      struct bgdma_inj_fifo *fifo,
+					      long budget, u32 each)
 {
 	do {
-		int ret = 1;	/* what next() says of a transfer under way */
+		bool any = true;
+		int ret = 0;
 
 		/* Parked: whoever had it before us, after we looked. */
 		if (unlikely(READ_ONCE(s->ctx->dead) ||
 			     (READ_ONCE(s->flags) & BGDMA_STREAM_HALTED)))
-			return BGDMA_STEP_DONE;
+			break;
 		if (!s->x.active)
-			ret = bgdma_stream_next(s);
-		if (!ret)
-			return BGDMA_STEP_DONE;
-		budget->descs--;
-		ret = ret < 0 ? s->x.fault.code : bgdma_op_run(s, budget);
+			ret = bgdma_stream_next(s, fifo, &any);
+		if (!any)
+			break;
+		if (likely(!ret))
+			ret = bgdma_op_run(s, &budget, each);
+		else
+			budget -= each;
 		if (ret < 0)
-			return ret;
+			break;
 		if (unlikely(ret)) {
 			bgdma_op_fail(s);
 			continue;
@@ -350,29 +459,30 @@ static __always_inline int bgdma_stream_loop(struct bgdma_stream *s,
 		s->deadline = 0;
 		bgdma_xfer_end(s, fifo);
 		if (fifo && !bgdma_inj_pending(fifo))
-			return BGDMA_STEP_DONE;
-	} while (budget->descs > 0 && budget->bytes > 0);
-	return BGDMA_STEP_AGAIN;
+			break;
+	} while (budget > 0);
+	return budget;
 }
 
 /**
  * bgdma_stream_run() - run a stream until it has nothing to do, or had enough
  * @s: owned
- * @budget: more than nothing; reduced by what was done
+ * @budget: bytes of payload, not none
+ * @each: what a descriptor costs of these at least
  *
- * Return: BGDMA_STEP_DONE, _AGAIN, or _WAIT when it was parked.
+ * When it was parked it waits for somebody to wake it.
+ *
+ * Return: what is left of the budget; somewhat below zero when the last
+ * transfer or train was longer.
  */
-int bgdma_stream_run(struct bgdma_stream *s, struct bgdma_budget *budget)
+long bgdma_stream_run(struct bgdma_stream *s, long budget, u32 each)
 {
-	struct bgdma_budget left = *budget;	/* in registers */
 	struct bgdma_inj_fifo *fifo = NULL;
-	int ret;
 
 	if (s->kind == BGDMA_KIND_INJ_FIFO)
 		fifo = container_of(s, struct bgdma_inj_fifo, s);
-	ret = bgdma_stream_loop(s, fifo, &left);
-	*budget = left;
+	budget = bgdma_stream_loop(s, fifo, budget, each);
 	if (fifo)
 		bgdma_inj_tell(fifo);
-	return ret;
+	return budget;
 }

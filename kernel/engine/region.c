@@ -432,18 +432,18 @@ struct bgdma_region *bgdma_region_get(struct bgdma_ctx *ctx, u32 handle,
 }
 
 /**
- * bgdma_region_span_more() - where bytes are that go on in another page
+ * bgdma_region_span() - where bytes are, page by page
  * @region: held busy
  * @off: first byte
- * @n: bytes; with those before at most BGDMA_SLICE_MAX
- * @out: holds what was before; filled in
+ * @n: bytes, at most BGDMA_SLICE_MAX
+ * @out: filled in
  */
-void bgdma_region_span_more(const struct bgdma_region *region, u64 off, u32 n,
-			    struct bgdma_payload *out)
+void bgdma_region_span(const struct bgdma_region *region, u64 off, u32 n,
+		       struct bgdma_payload *out)
 {
 	u32 i;
 
-	for (i = out->pieces; n; i++) {
+	for (i = 0; n; i++) {
 		out->p[i] = bgdma_region_at(region, off, n, &out->n[i]);
 		off += out->n[i];
 		n -= out->n[i];
@@ -452,38 +452,49 @@ void bgdma_region_span_more(const struct bgdma_region *region, u64 off, u32 n,
 }
 
 static __always_inline void bgdma_write(const struct bgdma_region *region,
-					u64 off, const struct bgdma_payload *in,
+					u64 off, const void *from, u32 n,
 					bool in_short)
 {
-	u32 i;
+	while (n) {
+		u32 now;
+		void *to = bgdma_region_at(region, off, n, &now);
 
-	for (i = 0; i < in->pieces; i++) {
-		const void *from = in->p[i];
-		u32 n = in->n[i];
-
-		while (n) {
-			u32 now;
-			void *to = bgdma_region_at(region, off, n, &now);
-
-			bgdma_copy(to, from, now, in_short);
-			from += now;
-			off += now;
-			n -= now;
-		}
+		bgdma_copy(to, from, now, in_short);
+		from += now;
+		off += now;
+		n -= now;
 	}
 }
 
 /**
- * bgdma_region_write_pieces() - copy bytes of more than a page into a region
+ * bgdma_region_write_bytes() - copy bytes of one page into a region
+ * @region: held busy
+ * @off: first byte
+ * @from: the bytes
+ * @n: so many
+ */
+void bgdma_region_write_bytes(const struct bgdma_region *region, u64 off,
+			      const void *from, u32 n)
+{
+	bgdma_write(region, off, from, n, true);
+}
+
+/**
+ * bgdma_region_write_pages() - copy bytes of several pages into a region
  * @region: held busy
  * @off: first byte
  * @in: the bytes
  */
-void bgdma_region_write_pieces(const struct bgdma_region *region, u64 off,
-			       const struct bgdma_payload *in)
+void bgdma_region_write_pages(const struct bgdma_region *region, u64 off,
+			      const struct bgdma_payload *in)
 {
-	if (in->pieces <= 2)
-		bgdma_write(region, off, in, true);
-	else
-		bgdma_write(region, off, in, false);
+	u32 i;
+
+	for (i = 0; i < in->pieces; i++) {
+		if (in->pieces <= 2)
+			bgdma_write(region, off, in->p[i], in->n[i], true);
+		else
+			bgdma_write(region, off, in->p[i], in->n[i], false);
+		off += in->n[i];
+	}
 }

@@ -21,20 +21,21 @@ static __always_inline bool
 bgdma_region_known(const struct bgdma_ctx *ctx, u32 handle,
 		   const struct bgdma_region_memo *memo)
 {
+	/* No context has the incarnation 0 of an empty memo. */
 	return memo->handle == handle &&
 	       memo->incarnation == ctx->who.incarnation &&
-	       memo->freed == READ_ONCE(ctx->regions_freed) && memo->region;
+	       memo->freed == READ_ONCE(ctx->regions_freed);
 }
 
 /*
  * bgdma_region_get() for who asks again and again. All that it finds out is
  * asked here too; whenever the answer is not a plain yes, there.
  */
-static __always_inline struct bgdma_region *
+static __always_inline bool
 bgdma_region_again(struct bgdma_ctx *ctx, u32 handle,
 		   const struct bgdma_principal *who, u32 rights, u64 off,
 		   u64 len, struct bgdma_fault *fault,
-		   struct bgdma_region_memo *memo)
+		   struct bgdma_region_memo *memo, struct bgdma_region **out)
 {
 	struct bgdma_region *region = memo->region;
 	const struct bgdma_grants *grants;
@@ -52,11 +53,13 @@ bgdma_region_again(struct bgdma_ctx *ctx, u32 handle,
 			     memo->granted != READ_ONCE(grants->serial)))
 			goto ask;
 	}
+	*out = region;
 	if (likely(bgdma_busy_get(&region->busy)))
-		return region;
+		return true;
 ask:
-	return bgdma_region_get(ctx, handle, who, rights, off, len, fault,
+	*out = bgdma_region_get(ctx, handle, who, rights, off, len, fault,
 				memo);
+	return *out;
 }
 
 /* Region pages are never in high memory: we depend on 64 bit. */
@@ -77,50 +80,47 @@ static __always_inline void *bgdma_region_at(const struct bgdma_region *region,
 static __always_inline void bgdma_copy(void *to, const void *from, u32 n,
 				       bool in_short)
 {
-	if (n > PAGE_SIZE)
-		unreachable();
+	/* A value of its own, of which the compiler knows just this bound. */
+	OPTIMIZER_HIDE_VAR(n);
 	if (in_short) {
+		if (n > PAGE_SIZE)
+			__builtin_unreachable();
 		memcpy(to, from, n);
 	} else {
-		OPTIMIZER_HIDE_VAR(n);
 		bgdma_memcpy(to, from, n);
 	}
 }
 
-/* Where @n bytes of a region, held busy, are. */
-static __always_inline void
-bgdma_region_span(const struct bgdma_region *region, u64 off, u32 n,
-		  struct bgdma_payload *out)
+/*
+ * Where @n bytes of a region, held busy, are, if they are in one page, else
+ * NULL. @n is not 0 and at most BGDMA_SLICE_MAX.
+ */
+static __always_inline void *
+bgdma_region_page(const struct bgdma_region *region, u64 off, u32 n)
 {
-	u32 got;
+	u64 at = off + region->page_off;
+	u32 in_page = offset_in_page(at);
 
-	if (unlikely(!n)) {
-		out->pieces = 0;
-		return;
-	}
-	out->pieces = 1;
-	out->p[0] = bgdma_region_at(region, off, n, &got);
-	out->n[0] = got;
-	if (got < n)
-		bgdma_region_span_more(region, off + got, n - got, out);
+	if (unlikely(in_page + n > PAGE_SIZE))
+		return NULL;
+	return page_address(region->pages[at >> PAGE_SHIFT]) + in_page;
 }
 
-/* Copy bytes into a region, held busy. */
+/* Copy @n bytes into a region, held busy: from @from, or if NULL from @in. */
 static __always_inline void
 bgdma_region_write(const struct bgdma_region *region, u64 off,
-		   const struct bgdma_payload *in)
+		   const void *from, const struct bgdma_payload *in, u32 n)
 {
-	u32 n = in->n[0];
+	u64 at = off + region->page_off;
+	u32 in_page = offset_in_page(at);
 
-	if (likely(in->pieces == 1 && n <= PAGE_SIZE -
-		   offset_in_page(off + region->page_off))) {
-		u32 got;
-		void *to = bgdma_region_at(region, off, n, &got);
-
-		bgdma_copy(to, in->p[0], got, true);
-	} else {
-		bgdma_region_write_pieces(region, off, in);
-	}
+	if (unlikely(!from))
+		bgdma_region_write_pages(region, off, in);
+	else if (unlikely(in_page + n > PAGE_SIZE))
+		bgdma_region_write_bytes(region, off, from, n);
+	else
+		bgdma_copy(page_address(region->pages[at >> PAGE_SHIFT]) +
+			   in_page, from, n, true);
 }
 
 #endif /* _BGDMA_REGION_H */

@@ -39,6 +39,7 @@ static int bgdma_rgq_fetch(struct bgdma_stream *s)
 	}
 	s->x.desc = sub->slots[sub->head & (queue->quota - 1)];
 	s->x.seq = s->head++;
+	s->x.tail = s->head;	/* nothing here is a train */
 	WRITE_ONCE(sub->head, sub->head + 1);
 	spin_unlock(&queue->lock);
 

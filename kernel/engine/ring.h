@@ -70,6 +70,7 @@ static inline void bgdma_ring_fetch(struct bgdma_desc *to,
 	unsigned int i;
 
 	BUILD_BUG_ON(sizeof(struct bgdma_desc) != 8 * sizeof(u64));
+	OPTIMIZER_HIDE_VAR(from);	/* one address, not a sum for each word */
 #pragma GCC unroll 8
 	for (i = 0; i < 8; i++)
 		out[i] = READ_ONCE(from[i]);

@@ -14,6 +14,7 @@
 #include "../bgdma.h"
 #include "../control/trace.h"
 #include "busy.h"
+#include "counter.h"
 #include "engine.h"
 #include "ring.h"
 
@@ -21,12 +22,11 @@
 #define BGDMA_TRAIN_MAX		15
 
 /* 1: a descriptor is in s->x; 0: the ring is empty; negative: a fault. */
-static __always_inline int bgdma_inj_fetch(struct bgdma_stream *s)
+static __always_inline int bgdma_inj_fetch(struct bgdma_inj_fifo *fifo)
 {
-	struct bgdma_inj_fifo *fifo =
-		container_of(s, struct bgdma_inj_fifo, s);
 	u64 tail = bgdma_ring_tail(fifo->user);
 	const struct bgdma_desc *ring = fifo->shm.addr;
+	struct bgdma_stream *s = &fifo->s;
 
 	if (tail == s->head)
 		return 0;
@@ -37,7 +37,7 @@ static __always_inline int bgdma_inj_fetch(struct bgdma_stream *s)
 	}
 	bgdma_ring_fetch(&s->x.desc, &ring[s->head & fifo->mask]);
 	s->head++;
-	s->x.behind = tail - s->head;
+	s->x.tail = tail;
 	bgdma_ring_set_head(fifo->kern, s->head);
 	return 1;
 }
@@ -65,9 +65,9 @@ static __always_inline void bgdma_xfer_end(struct bgdma_stream *s,
  */
 static __always_inline int bgdma_inj_slot(struct bgdma_stream *s)
 {
-	return bgdma_counter_find(s->ctx, BGDMA_INJECTION,
-				  le32_to_cpu(s->x.desc.inj_ctr),
-				  s->remote ? &s->who : NULL, &s->memo.sent);
+	return bgdma_counter_at(s->ctx, BGDMA_INJECTION,
+				le32_to_cpu(s->x.desc.inj_ctr),
+				s->remote ? &s->who : NULL, &s->memo.sent);
 }
 
 static __always_inline void bgdma_inj_count(struct bgdma_stream *s, u32 n)
@@ -120,7 +120,6 @@ static __always_inline bool bgdma_train_next(struct bgdma_stream *s, u32 n)
 	for (i = 4; i < 8; i++)
 		now[i] = READ_ONCE(next[i]);
 	s->x.train--;
-	s->x.behind--;
 	s->x.seq = s->head++;
 	bgdma_ring_set_head(fifo->kern, s->head);
 	bgdma_xfer_begin(s);

@@ -59,55 +59,28 @@ static struct bgdma_ctx *bgdma_target_find(struct bgdma_stream *s, u32 rank,
 	return target;
 }
 
-/* The target of the last transfer, with a busy reference, if it is this one's. */
-static __always_inline struct bgdma_ctx *
-bgdma_target_again(struct bgdma_stream *s, bool *known)
-{
-	struct bgdma_ctx *target = s->peer;
-
-	*known = target && target->rank == le32_to_cpu(s->x.desc.dst_rank) &&
-		 target->id == le16_to_cpu(s->x.desc.dst_ctx);
-	return likely(*known && bgdma_busy_get(&target->busy)) ? target : NULL;
-}
-
 /* The target of a transfer with a busy reference, or NULL with a fault. */
 static struct bgdma_ctx *bgdma_target_get(struct bgdma_stream *s)
 {
-	bool known;
-	struct bgdma_ctx *target = bgdma_target_again(s, &known);
+	u32 rank = le32_to_cpu(s->x.desc.dst_rank);
+	u16 id = le16_to_cpu(s->x.desc.dst_ctx);
 
-	return target ?: bgdma_target_find(s, le32_to_cpu(s->x.desc.dst_rank),
-					   le16_to_cpu(s->x.desc.dst_ctx),
-					   known);
+	return bgdma_peer_again(s) ?:
+		bgdma_target_find(s, rank, id, s->peer &&
+				  s->peer->rank == rank && s->peer->id == id);
 }
 
 typedef int bgdma_deliver_fn(struct bgdma_ctx *target, struct bgdma_stream *s,
 			     const struct bgdma_payload *p, u32 n);
 
-static noinline int bgdma_move_first(struct bgdma_stream *s,
-				     const struct bgdma_payload *p, u32 n,
-				     bgdma_deliver_fn *deliver)
+static int bgdma_move(struct bgdma_stream *s, const struct bgdma_payload *p,
+		      u32 n, bgdma_deliver_fn *deliver)
 {
 	struct bgdma_ctx *target = bgdma_target_get(s);
 	int ret;
 
 	if (!target)
 		return s->x.fault.code;
-	ret = deliver(target, s, p, n);
-	bgdma_busy_put(&target->busy);
-	return ret;
-}
-
-static __always_inline int bgdma_move(struct bgdma_stream *s,
-				      const struct bgdma_payload *p, u32 n,
-				      bgdma_deliver_fn *deliver)
-{
-	bool known;
-	struct bgdma_ctx *target = bgdma_target_again(s, &known);
-	int ret;
-
-	if (unlikely(!target))
-		return bgdma_move_first(s, p, n, deliver);
 	ret = deliver(target, s, p, n);
 	bgdma_busy_put(&target->busy);
 	return ret;

@@ -335,7 +335,9 @@ int bgdma_partition_publish(struct bgdma_ctx *ctx)
 		xa_store(&part->ctxs, bgdma_key(ctx->rank, ctx->id), ctx,
 			 GFP_KERNEL_ACCOUNT);
 		list_add_tail(&ctx->part_node, &part->contexts);
-		/* Pairs with bgdma_call_begin(). */
+		/* Both after all else, and pair with bgdma_call_begin(). */
+		atomic_set_release(&ctx->calls.n, 1);
+		/* In this order: who is not let in looks why. */
 		smp_store_release(&ctx->attached, true);
 	}
 	mutex_unlock(&part->lock);

@@ -20,11 +20,14 @@ struct io_uring_cmd;
  */
 static inline int bgdma_call_begin(struct bgdma_ctx *ctx)
 {
-	/* Pairs with bgdma_partition_publish(). */
-	if (!smp_load_acquire(&ctx->attached))
-		return -ENOTCONN;
-	if (!bgdma_busy_get(&ctx->calls))
-		return -ENODEV;
+	if (unlikely(!bgdma_busy_get(&ctx->calls))) {
+		/* Pairs with bgdma_partition_publish(). */
+		if (!smp_load_acquire(&ctx->attached))
+			return -ENOTCONN;
+		/* It was attached just now, or ended. */
+		if (!bgdma_busy_get(&ctx->calls))
+			return -ENODEV;
+	}
 	if (current->mm != ctx->mm) {
 		bgdma_busy_put(&ctx->calls);
 		return -EPERM;
