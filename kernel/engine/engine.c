@@ -47,7 +47,7 @@ static __always_inline bool bgdma_stream_pending(struct bgdma_stream *s)
 
 	if (READ_ONCE(s->flags) & BGDMA_STREAM_STOPPED)
 		return false;
-	if (s->x.active)
+	if (READ_ONCE(s->x.active))
 		return true;
 	if (s->kind == BGDMA_KIND_INJ_FIFO)
 		return bgdma_inj_pending(container_of(s, struct bgdma_inj_fifo,
@@ -230,7 +230,8 @@ static __always_inline void bgdma_doorbell_leave(struct bgdma_inj_fifo *fifo)
 	bgdma_slice_begin();
 	/* A full barrier, as in bgdma_stream_disown(). */
 	if (likely(try_cmpxchg(&fifo->s.flags, &owned, 0))) {
-		if (unlikely(fifo->s.x.active || bgdma_inj_pending(fifo)))
+		if (unlikely(READ_ONCE(fifo->s.x.active) ||
+			     bgdma_inj_pending(fifo)))
 			bgdma_stream_again(&fifo->s, false);
 	} else {
 		bgdma_stream_leave(&fifo->s, false);

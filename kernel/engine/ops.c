@@ -365,7 +365,7 @@ static noinline void bgdma_op_end(struct bgdma_stream *s)
 	/* One that was no good shows it on its counter too, if it has one. */
 	if (x->fault.code != BGDMA_E_INDEX && left <= BGDMA_LENGTH_MAX)
 		bgdma_inj_fail_counter(s, left);
-	x->active = false;
+	WRITE_ONCE(x->active, false);
 	s->deadline = 0;
 }
 
@@ -424,7 +424,7 @@ static __always_inline int bgdma_stream_next(struct bgdma_stream *s,
 	if (unlikely(ret < 0))
 		return x->fault.code;
 	ret = bgdma_op_start(s);
-	x->active = !ret;
+	WRITE_ONCE(x->active, !ret);
 	return ret;
 }
 
@@ -455,7 +455,7 @@ static __always_inline long bgdma_stream_loop(struct bgdma_stream *s,
 			bgdma_op_fail(s);
 			continue;
 		}
-		s->x.active = false;
+		WRITE_ONCE(s->x.active, false);
 		s->deadline = 0;
 		bgdma_xfer_end(s, fifo);
 		if (fifo && !bgdma_inj_pending(fifo))
