@@ -138,7 +138,8 @@ int bgdma_counter_find(struct bgdma_ctx *c, unsigned int kind, u32 handle,
 	abort();
 }
 
-void bgdma_counter_sub(struct bgdma_ctx *c, unsigned int kind, u32 slot, u64 n)
+void bgdma_counter_low(struct bgdma_ctx *c, unsigned int kind, u32 slot,
+		       s64 value)
 {
 	abort();
 }

@@ -42,7 +42,7 @@ void ring_end(void)
 int ring_fetch(struct bgdma_desc *out, uint64_t *seq)
 {
 	struct bgdma_stream *s = &fifo->s;
-	int ret = bgdma_inj_fetch(s);
+	int ret = bgdma_inj_fetch(fifo);
 
 	*seq = s->x.seq;
 	if (ret < 0)
@@ -51,7 +51,8 @@ int ring_fetch(struct bgdma_desc *out, uint64_t *seq)
 		return ret;
 	bgdma_xfer_begin(s);
 	s->x.active = true;
-	s->x.train = min(s->x.behind, (u32)BGDMA_TRAIN_MAX);
+	s->x.train = min_t(u32, s->x.tail - (u32)s->head,
+			   BGDMA_TRAIN_MAX);
 	*out = s->x.desc;
 	return ret;
 }
@@ -143,7 +144,8 @@ void bgdma_stream_wake(struct bgdma_stream *s)
 }
 
 /* Nobody calls these here. */
-void bgdma_counter_sub(struct bgdma_ctx *c, unsigned int kind, u32 slot, u64 n)
+void bgdma_counter_low(struct bgdma_ctx *c, unsigned int kind, u32 slot,
+		       s64 value)
 {
 	abort();
 }
