@@ -20,9 +20,9 @@
 /* Barriers */
 #define NOBODY_FIRST	1	/* bgdma_counter_lease(): nobody in between */
 #define GEN_RELEASE	2	/* bgdma_counter_lease() */
-#define GEN_ACQUIRE	3	/* bgdma_counter_find() */
+#define GEN_ACQUIRE	3	/* bgdma_counter_at() */
 #define PEER_RELEASE	4	/* bgdma_counter_lease() */
-#define PEER_ACQUIRE	5	/* bgdma_counter_find() */
+#define PEER_ACQUIRE	5	/* bgdma_counter_leased() */
 
 #include "memory.pml"
 
