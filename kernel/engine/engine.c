@@ -366,7 +366,7 @@ static void bgdma_poll_pass(struct bgdma_engine *e, u64 now)
 {
 	struct bgdma_ctx *ctx, *next;
 
-	if (list_empty_careful(&e->polled))
+	if (list_empty(&e->polled))
 		return;
 	spin_lock(&e->poll_lock);
 	list_for_each_entry_safe(ctx, next, &e->polled, poll_node) {
@@ -406,17 +406,17 @@ static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)
 
 static bool bgdma_thread_wanted(struct bgdma_engine *e)
 {
-	return kthread_should_stop() || !list_empty_careful(&e->rq) ||
-	       (!list_empty_careful(&e->polled) && !test_bit(0, &e->poller));
+	return kthread_should_stop() || !list_empty(&e->rq) ||
+	       (!list_empty(&e->polled) && !test_bit(0, &e->poller));
 }
 
 /* Nothing to run: one thread polls while there is something to poll. */
 static void bgdma_thread_idle(struct bgdma_engine *e)
 {
-	if (!list_empty_careful(&e->polled) &&
+	if (!list_empty(&e->polled) &&
 	    !test_and_set_bit_lock(0, &e->poller)) {
-		while (list_empty_careful(&e->rq) &&
-		       !list_empty_careful(&e->polled) &&
+		while (list_empty(&e->rq) &&
+		       !list_empty(&e->polled) &&
 		       !kthread_should_stop()) {
 			bgdma_poll_pass(e, ktime_get_ns());
 			cpu_relax();

@@ -152,7 +152,7 @@ void bgdma_waiters_wake(struct list_head *waiters)
 
 	/* The room that was made before the look at the list: see ring.h. */
 	bgdma_ring_barrier();
-	if (list_empty_careful(waiters))
+	if (list_empty(waiters))
 		return;
 	spin_lock(&e->park_lock);
 	list_for_each_entry_safe(s, next, waiters, park_node) {
