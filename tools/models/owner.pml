@@ -22,7 +22,7 @@
 /* Barriers */
 #define OWN_ACQUIRE	1	/* test_and_set_bit_lock() of BGDMA_STREAM_OWNED */
 #define DISOWN_RELEASE	2	/* bgdma_stream_disown() */
-#define DISOWN_BARRIER	3	/* bgdma_stream_disown() */
+#define DISOWN_BARRIER	3	/* bgdma_stream_disown(), bgdma_doorbell_leave() */
 #define PICK_BARRIER	4	/* bgdma_rq_pick(): its bgdma_busy_get() */
 
 #include "memory.pml"
