@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 
 #include "../bgdma.h"
-#include "../control/trace.h"
+#include "../trace.h"
 #include "counter.h"
 #include "ring.h"
 

@@ -8,7 +8,7 @@
 #include <linux/nospec.h>
 
 #include "../bgdma.h"
-#include "../control/trace.h"
+#include "../trace.h"
 #include "busy.h"
 
 static inline atomic64_t *bgdma_cell_value(struct bgdma_counter_cell *cell)

@@ -5,7 +5,7 @@
  * slice. Rights are looked up for each piece.
  */
 #include "../bgdma.h"
-#include "../control/trace.h"
+#include "../trace.h"
 #include "busy.h"
 #include "deliver.h"
 #include "ring.h"

@@ -21,7 +21,7 @@
 #include <linux/slab.h>
 
 #include "../bgdma.h"
-#include "../control/trace.h"
+#include "../trace.h"
 #include "busy.h"
 #include "engine.h"
 #include "ring.h"

@@ -6,7 +6,7 @@
  * takes back is gone with the next.
  */
 #include "../bgdma.h"
-#include "../control/trace.h"
+#include "../trace.h"
 #include "busy.h"
 #include "deliver.h"
 #include "engine.h"

@@ -7,7 +7,7 @@
 #define _BGDMA_PACKET_H
 
 #include "../bgdma.h"
-#include "../control/trace.h"
+#include "../trace.h"
 #include "deliver.h"
 #include "ring.h"
 #include "train.h"

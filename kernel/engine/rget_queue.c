@@ -12,7 +12,7 @@
 #include <linux/slab.h>
 
 #include "../bgdma.h"
-#include "../control/trace.h"
+#include "../trace.h"
 #include "busy.h"
 #include "ring.h"
 

@@ -12,7 +12,7 @@
 #include <linux/wait_bit.h>
 
 #include "../bgdma.h"
-#include "../control/trace.h"
+#include "../trace.h"
 #include "busy.h"
 #include "engine.h"
 #include "ring.h"

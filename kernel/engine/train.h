@@ -12,7 +12,7 @@
 #define _BGDMA_TRAIN_H
 
 #include "../bgdma.h"
-#include "../control/trace.h"
+#include "../trace.h"
 #include "busy.h"
 #include "counter.h"
 #include "engine.h"

@@ -21,7 +21,7 @@
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
-#include "../bgdma.h"
+#include "bgdma.h"
 
 #define BGDMA_TRACE_OPS \
 	bgdma_op(NOP, "nop") \
@@ -440,7 +440,7 @@ DEFINE_EVENT(bgdma_waiting, bgdma_wake,
 
 /* Found through the -I$(src) of kernel/Kbuild. */
 #undef TRACE_INCLUDE_PATH
-#define TRACE_INCLUDE_PATH control
+#define TRACE_INCLUDE_PATH .
 #undef TRACE_INCLUDE_FILE
 #define TRACE_INCLUDE_FILE trace
 #include <trace/define_trace.h>
