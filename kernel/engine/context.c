@@ -296,26 +296,26 @@ void bgdma_ctx_detach(struct bgdma_ctx *ctx)
 
 /**
  * bgdma_stats_add() - sum up
- * @sum: grows
+ * @sum: grows; one writer at a time
  * @more: by this
  */
 void bgdma_stats_add(struct bgdma_stream_stats *sum,
 		     const struct bgdma_stream_stats *more)
 {
-	sum->descriptors += READ_ONCE(more->descriptors);
-	sum->packets += READ_ONCE(more->packets);
-	sum->bytes_copied += READ_ONCE(more->bytes_copied);
-	sum->errors += READ_ONCE(more->errors);
-	sum->blocked += READ_ONCE(more->blocked);
+	WRITE_ONCE(sum->descriptors,
+		   sum->descriptors + READ_ONCE(more->descriptors));
+	WRITE_ONCE(sum->packets, sum->packets + READ_ONCE(more->packets));
+	WRITE_ONCE(sum->bytes_copied,
+		   sum->bytes_copied + READ_ONCE(more->bytes_copied));
+	WRITE_ONCE(sum->errors, sum->errors + READ_ONCE(more->errors));
+	WRITE_ONCE(sum->blocked, sum->blocked + READ_ONCE(more->blocked));
 }
 
 /* Whoever looks at a context's FIFOs has its lock, or is inside a slice. */
-static void bgdma_ctx_assert_held(const struct bgdma_ctx *ctx)
-{
-	RCU_LOCKDEP_WARN(!lockdep_is_held(&ctx->lock) &&
-			 !rcu_read_lock_held() && !rcu_read_lock_sched_held(),
-			 "bgdma: FIFOs of a context that may go");
-}
+#define bgdma_ctx_deref(ctx, p)						\
+	rcu_dereference_check(p, lockdep_is_held(&(ctx)->lock) ||	\
+			      rcu_read_lock_held() ||			\
+			      rcu_read_lock_sched_held())
 
 /**
  * bgdma_ctx_stats() - what the streams of a context did
@@ -328,18 +328,18 @@ void bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out)
 {
 	u32 i, k;
 
-	bgdma_ctx_assert_held(ctx);
-	*out = ctx->stats_gone;
+	memset(out, 0, sizeof(*out));
+	bgdma_stats_add(out, &ctx->stats_gone);
 	for (i = 0; i < ctx->n_inj; i++) {
 		struct bgdma_inj_fifo *fifo =
-			rcu_dereference_protected(ctx->inj[i], true);
+			bgdma_ctx_deref(ctx, ctx->inj[i]);
 
 		if (fifo)
 			bgdma_stats_add(out, &fifo->s.stats);
 	}
 	for (i = 0; i < ctx->n_rgq; i++) {
 		struct bgdma_rget_queue *queue =
-			rcu_dereference_protected(ctx->rgq[i], true);
+			bgdma_ctx_deref(ctx, ctx->rgq[i]);
 
 		for (k = 0; queue && k < queue->nsubs; k++)
 			bgdma_stats_add(out, &queue->subs[k].s.stats);
@@ -507,7 +507,6 @@ size_t bgdma_ctx_bytes(struct bgdma_ctx *ctx)
 	size_t pages = 0, bytes = sizeof(*ctx);
 	u32 i;
 
-	bgdma_ctx_assert_held(ctx);
 	for (i = 0; i < BGDMA_AREA_COUNT; i++)
 		pages += ctx->area[i].nr;
 	for (i = 0; i < 2; i++)
@@ -515,7 +514,7 @@ size_t bgdma_ctx_bytes(struct bgdma_ctx *ctx)
 	bytes += (ctx->n_inj + ctx->n_rec + ctx->n_rgq) * sizeof(void *);
 	for (i = 0; i < ctx->n_inj; i++) {
 		struct bgdma_inj_fifo *fifo =
-			rcu_dereference_protected(ctx->inj[i], true);
+			bgdma_ctx_deref(ctx, ctx->inj[i]);
 
 		if (!fifo)
 			continue;
@@ -524,7 +523,7 @@ size_t bgdma_ctx_bytes(struct bgdma_ctx *ctx)
 	}
 	for (i = 0; i < ctx->n_rec; i++) {
 		struct bgdma_rec_fifo *fifo =
-			rcu_dereference_protected(ctx->rec[i], true);
+			bgdma_ctx_deref(ctx, ctx->rec[i]);
 
 		if (!fifo)
 			continue;
@@ -533,7 +532,7 @@ size_t bgdma_ctx_bytes(struct bgdma_ctx *ctx)
 	}
 	for (i = 0; i < ctx->n_rgq; i++) {
 		struct bgdma_rget_queue *queue =
-			rcu_dereference_protected(ctx->rgq[i], true);
+			bgdma_ctx_deref(ctx, ctx->rgq[i]);
 
 		if (queue)
 			bytes += struct_size(queue, subs, queue->nsubs) +
