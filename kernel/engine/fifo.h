@@ -67,6 +67,13 @@ struct bgdma_stream_stats {
 	u64 blocked;
 };
 
+/*
+ * The owner counts. Who reads statistics meanwhile gets the value of just
+ * before or just after: a word in memory is not torn, and WRITE_ONCE() would
+ * make three instructions of one on the way of every message.
+ */
+#define bgdma_stat_add(counter, n)	data_race((counter) += (n))
+
 /**
  * struct bgdma_stream - the descriptors of one FIFO that came from one place
  * @ctx: the context that executes them

@@ -270,8 +270,8 @@ static noinline int bgdma_run_slices(struct bgdma_stream *s, long bytes,
 		x->done += n;
 		x->uncounted += n;
 		bytes -= n;
-		s->stats.packets++;
-		s->stats.bytes_copied += n;
+		bgdma_stat_add(s->stats.packets, 1);
+		bgdma_stat_add(s->stats.bytes_copied, n);
 		if (x->done == length)
 			break;
 		if (bytes <= 0 || bgdma_stream_must_stop(s))
@@ -356,7 +356,7 @@ static noinline void bgdma_op_end(struct bgdma_stream *s)
 	struct bgdma_xfer *x = &s->x;
 	u32 left;
 
-	s->stats.errors++;
+	bgdma_stat_add(s->stats.errors, 1);
 	trace_bgdma_error(s);
 	left = le32_to_cpu(x->desc.length) - x->done + x->uncounted;
 	/* One that never began is nothing to the other side. */

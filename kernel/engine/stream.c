@@ -98,7 +98,7 @@ void bgdma_stream_park(struct bgdma_stream *s, struct list_head *waiters,
 {
 	struct bgdma_engine *e = &bgdma_engine;
 
-	s->stats.blocked++;
+	bgdma_stat_add(s->stats.blocked, 1);
 	spin_lock(&e->park_lock);
 	s->parked_kind = kind;
 	s->parked_id = id;

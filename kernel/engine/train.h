@@ -46,7 +46,7 @@ static __always_inline int bgdma_inj_fetch(struct bgdma_inj_fifo *fifo)
 static __always_inline void bgdma_xfer_begin(struct bgdma_stream *s)
 {
 	s->x.id = s->tag | (s->x.seq & GENMASK(20, 0));
-	s->stats.descriptors++;
+	bgdma_stat_add(s->stats.descriptors, 1);
 	trace_bgdma_fetch(s);
 }
 
@@ -86,8 +86,8 @@ static __always_inline void bgdma_inj_count(struct bgdma_stream *s, u32 n)
 /* A whole message landed in one piece. */
 static __always_inline void bgdma_message_count(struct bgdma_stream *s, u32 n)
 {
-	s->stats.packets++;
-	s->stats.bytes_copied += n;
+	bgdma_stat_add(s->stats.packets, 1);
+	bgdma_stat_add(s->stats.bytes_copied, n);
 	bgdma_inj_count(s, n);
 }
 
