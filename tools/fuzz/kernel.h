@@ -67,6 +67,7 @@ typedef unsigned int gfp_t;
 /* One thread: order is no question, and every access is once. */
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
+#define data_race(e)		(e)
 #define smp_load_acquire(p)	READ_ONCE(*(p))
 #define smp_store_release(p, v)	WRITE_ONCE(*(p), v)
 #define smp_mb()		((void)0)
