@@ -9,9 +9,7 @@
 #include <linux/slab.h>
 
 #include "../bgdma.h"
-#include "../trace.h"
 #include "counter.h"
-#include "ring.h"
 
 static void bgdma_counter_reset(struct bgdma_ctx *ctx, unsigned int kind,
 				u32 slot, u8 flags)
@@ -136,21 +134,19 @@ int bgdma_counter_find(struct bgdma_ctx *ctx, unsigned int kind, u32 handle,
 	return bgdma_counter_at(ctx, kind, handle, who, memo);
 }
 
-static noinline void bgdma_counter_alert(struct bgdma_ctx *ctx,
-					 unsigned int kind, u32 slot)
+/**
+ * bgdma_counter_alert() - somebody sleeps, or asked for interrupts
+ * @ctx: owner of the counter
+ * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
+ * @slot: which
+ *
+ * Context: as bgdma_counter_sub().
+ */
+void bgdma_counter_alert(struct bgdma_ctx *ctx, unsigned int kind, u32 slot)
 {
 	if (bgdma_ring_test_bit(ctx->uctl->enable[kind], slot))
 		bgdma_eventfd_signal(&ctx->counters[kind][slot].eventfd);
 	bgdma_ring_wake(&ctx->wq, EPOLLIN | EPOLLRDNORM);
-}
-
-/* Somebody may sleep on this counter, or have asked for interrupts. */
-static __always_inline void bgdma_counter_wake(struct bgdma_ctx *ctx,
-					       unsigned int kind, u32 slot)
-{
-	if (bgdma_ring_test_bit(ctx->uctl->enable[kind], slot) ||
-	    atomic_read(&ctx->waiting))
-		bgdma_counter_alert(ctx, kind, slot);
 }
 
 static void bgdma_counter_error(struct bgdma_ctx *ctx, unsigned int kind,
@@ -191,31 +187,24 @@ static noinline void bgdma_counter_underflow(struct bgdma_ctx *ctx,
 }
 
 /**
- * bgdma_counter_low() - the value came to its wake mark, to zero, or below
+ * bgdma_counter_low() - the value came to its wake mark, or below zero
  * @ctx: owner of the counter
  * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
  * @slot: which
- * @value: of it
+ * @value: of it, not zero
  *
  * Context: as bgdma_counter_sub().
  */
 void bgdma_counter_low(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
 		       s64 value)
 {
-	struct bgdma_counter_cell *cell = &ctx->cells[kind][slot];
-
-	if (!value) {
-		atomic64_inc((atomic64_t *)&cell->zero_seq);
-		bgdma_ring_set_bit(ctx->uctl->hit_zero[kind], slot);
-		trace_bgdma_hit_zero(ctx, kind, slot);
-	} else if (value < 0 &&
-		   !(ctx->counters[kind][slot].flags &
-		     BGDMA_COUNTER_NO_UNDERFLOW)) {
+	if (value < 0 && !(ctx->counters[kind][slot].flags &
+			   BGDMA_COUNTER_NO_UNDERFLOW)) {
 		/* It wakes, too. */
 		bgdma_counter_underflow(ctx, kind, slot, value);
 		return;
 	}
-	/* The value and the hit bit before the look for sleepers: ring.h. */
+	/* The value before the look for sleepers: ring.h. */
 	bgdma_ring_barrier();
 	bgdma_counter_wake(ctx, kind, slot);
 }

@@ -10,6 +10,7 @@
 #include "../bgdma.h"
 #include "../trace.h"
 #include "busy.h"
+#include "ring.h"
 
 static inline atomic64_t *bgdma_cell_value(struct bgdma_counter_cell *cell)
 {
@@ -59,8 +60,18 @@ static __always_inline int bgdma_counter_at(struct bgdma_ctx *ctx,
 	return slot;
 }
 
+void bgdma_counter_alert(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
 void bgdma_counter_low(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
 		       s64 value);
+
+/* Somebody may sleep on this counter, or have asked for interrupts. */
+static __always_inline void bgdma_counter_wake(struct bgdma_ctx *ctx,
+					       unsigned int kind, u32 slot)
+{
+	if (bgdma_ring_test_bit(ctx->uctl->enable[kind], slot) ||
+	    atomic_read(&ctx->waiting))
+		bgdma_counter_alert(ctx, kind, slot);
+}
 
 /**
  * bgdma_counter_sub() - count what was moved
@@ -82,8 +93,18 @@ static __always_inline void bgdma_counter_sub(struct bgdma_ctx *ctx,
 		return;
 	value = atomic64_sub_return(n, bgdma_cell_value(cell));
 	trace_bgdma_counter(ctx, kind, slot, value, n);
-	if (value <= 0 || value <= READ_ONCE(cell->wake_at))
+	if (value > 0 && value > READ_ONCE(cell->wake_at))
+		return;
+	if (unlikely(value)) {
 		bgdma_counter_low(ctx, kind, slot, value);
+		return;
+	}
+	atomic64_inc((atomic64_t *)&cell->zero_seq);
+	bgdma_ring_set_bit(ctx->uctl->hit_zero[kind], slot);
+	trace_bgdma_hit_zero(ctx, kind, slot);
+	/* The value and the hit bit before the look for sleepers: ring.h. */
+	bgdma_ring_barrier();
+	bgdma_counter_wake(ctx, kind, slot);
 }
 
 #endif /* _BGDMA_COUNTER_H */

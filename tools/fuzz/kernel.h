@@ -238,6 +238,7 @@ typedef unsigned short umode_t;
 #define trace_bgdma_done(...)		((void)0)
 #define trace_bgdma_execute(...)	((void)0)
 #define trace_bgdma_fetch(...)		((void)0)
+#define trace_bgdma_hit_zero(...)	((void)0)
 #define trace_bgdma_packet(...)		((void)0)
 
 #endif /* FUZZ_KERNEL_H */

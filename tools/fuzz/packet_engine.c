@@ -138,6 +138,11 @@ int bgdma_counter_find(struct bgdma_ctx *c, unsigned int kind, u32 handle,
 	abort();
 }
 
+void bgdma_counter_alert(struct bgdma_ctx *c, unsigned int kind, u32 slot)
+{
+	abort();
+}
+
 void bgdma_counter_low(struct bgdma_ctx *c, unsigned int kind, u32 slot,
 		       s64 value)
 {

@@ -144,6 +144,11 @@ void bgdma_stream_wake(struct bgdma_stream *s)
 }
 
 /* Nobody calls these here. */
+void bgdma_counter_alert(struct bgdma_ctx *c, unsigned int kind, u32 slot)
+{
+	abort();
+}
+
 void bgdma_counter_low(struct bgdma_ctx *c, unsigned int kind, u32 slot,
 		       s64 value)
 {

@@ -14,7 +14,7 @@
 #define QUEUE	2	/* ctx.wq: somebody is on it */
 
 /* Barriers */
-#define HIT_BARRIER	1	/* bgdma_counter_low(), bgdma_rec_arrived() */
+#define HIT_BARRIER	1	/* bgdma_counter_sub(), bgdma_rec_arrived() */
 #define ENABLE_BARRIER	2	/* bgdma_counter_enable(), bgdma_rec_arm() */
 #define POLL_BARRIER	3	/* bgdma_poll() */
 
