@@ -359,7 +359,8 @@ void bgdma_region_write_pages(const struct bgdma_region *region, u64 off,
  * @event_fd: eventfd for events
  * @talked: hash of the ranks that it exchanged something with
  * @runnable: streams that want to run; rq_lock
- * @rq_node: in user.runnable; rq_lock
+ * @running: streams that threads run; rq_lock
+ * @rq_node: in user.round; rq_lock
  * @poll_node: in engine.polled; poll_lock
  * @poll_until: in ns; poll_lock
  * @part_node: in partition.contexts; partition.lock
@@ -412,6 +413,7 @@ struct bgdma_ctx {
 	struct bgdma_eventfd __rcu *event_fd;
 	DECLARE_BITMAP(talked, 1024);
 	struct list_head runnable;
+	u32 running;
 	struct list_head rq_node;
 	struct list_head poll_node;
 	u64 poll_until;
@@ -460,14 +462,14 @@ int bgdma_condition_test(struct bgdma_ctx *ctx,
  * struct bgdma_user - everything of one uid that the engine runs
  * @uid: in the initial namespace
  * @contexts: attached
- * @runnable: contexts with streams that want to run; rq_lock
+ * @round: contexts with streams that run or want to; rq_lock
  * @rq_node: in engine.rq; rq_lock
  * @node: in engine.users; engine.lock
  */
 struct bgdma_user {
 	kuid_t uid;
 	u32 contexts;
-	struct list_head runnable;
+	struct list_head round;
 	struct list_head rq_node;
 	struct list_head node;
 };

@@ -4,9 +4,7 @@
  *
  * A doorbell runs the streams of its own context in the caller, for a small
  * budget, and leaves the rest to the pool: a thread per CPU that takes streams
- * from one run list. Turns go round users, then contexts of a user, then
- * streams of a context, and a turn is at most one quantum of bytes, so that
- * nobody's many streams slow down somebody else's one.
+ * from one run list (run_list.c), each for at most one quantum of bytes.
  *
  * After work a thread polls the doorbells of the contexts that worked lately;
  * meanwhile their wake word is 0 and they need no system call. The list of
@@ -39,7 +37,7 @@
 struct bgdma_engine bgdma_engine;
 
 /* --------------------------------------------------------------------- */
-/* The run list                                                           */
+/* Waking, leaving                                                        */
 
 static __always_inline bool bgdma_stream_pending(struct bgdma_stream *s)
 {
@@ -54,27 +52,6 @@ static __always_inline bool bgdma_stream_pending(struct bgdma_stream *s)
 						      s));
 	sub = container_of(s, struct bgdma_rget_sub, s);
 	return READ_ONCE(sub->head) != READ_ONCE(sub->tail);
-}
-
-/* Put a stream on the run list; false: it is stopped, or there already. */
-static bool bgdma_rq_add(struct bgdma_stream *s)
-{
-	struct bgdma_engine *e = &bgdma_engine;
-	struct bgdma_ctx *ctx = s->ctx;
-	bool queued = false;
-
-	spin_lock(&e->rq_lock);
-	if (!(READ_ONCE(s->flags) & BGDMA_STREAM_STOPPED) &&
-	    !READ_ONCE(ctx->dead) && list_empty(&s->run_node)) {
-		list_add_tail(&s->run_node, &ctx->runnable);
-		if (list_empty(&ctx->rq_node))
-			list_add_tail(&ctx->rq_node, &ctx->user->runnable);
-		if (list_empty(&ctx->user->rq_node))
-			list_add_tail(&ctx->user->rq_node, &e->rq);
-		queued = true;
-	}
-	spin_unlock(&e->rq_lock);
-	return queued;
 }
 
 /**
@@ -97,87 +74,21 @@ void bgdma_stream_wake(struct bgdma_stream *s)
 		bgdma_ring_wake(&e->wq, 0);
 }
 
-/* Leave, or go behind the others of one's level. */
-static void bgdma_rq_rotate(struct list_head *node, bool more,
-			    struct list_head *list)
+/* Has work that nobody else looks after: asked by who disowned it. */
+static bool bgdma_stream_again(struct bgdma_stream *s)
 {
-	if (more)
-		list_move_tail(node, list);
-	else
-		list_del_init(node);
-}
-
-/**
- * bgdma_rq_remove() - take a stream off the run list
- * @s: dead, so that it does not come back
- */
-void bgdma_rq_remove(struct bgdma_stream *s)
-{
-	struct bgdma_engine *e = &bgdma_engine;
-	struct bgdma_ctx *ctx = s->ctx;
-
-	spin_lock(&e->rq_lock);
-	list_del_init(&s->run_node);
-	if (list_empty(&ctx->runnable))
-		list_del_init(&ctx->rq_node);
-	if (list_empty(&ctx->user->runnable))
-		list_del_init(&ctx->user->rq_node);
-	spin_unlock(&e->rq_lock);
+	return bgdma_stream_pending(s) && !bgdma_stream_must_stop(s);
 }
 
 /*
- * The next stream in turn, owned, with a busy reference on its context; NULL
- * when there is none. Streams that somebody else owns are left to him.
+ * Let go of a stream; whoever found it owned meanwhile is made up for. Under
+ * RCU: once it is not owned it may be freed.
  */
-static struct bgdma_stream *bgdma_rq_pick(struct bgdma_engine *e, bool *more)
-{
-	struct bgdma_stream *s = NULL;
-
-	spin_lock(&e->rq_lock);
-	while (!s && !list_empty(&e->rq)) {
-		struct bgdma_user *user =
-			list_first_entry(&e->rq, struct bgdma_user, rq_node);
-		struct bgdma_ctx *ctx =
-			list_first_entry(&user->runnable, struct bgdma_ctx,
-					 rq_node);
-
-		s = list_first_entry(&ctx->runnable, struct bgdma_stream,
-				     run_node);
-		list_del_init(&s->run_node);
-		bgdma_rq_rotate(&ctx->rq_node, !list_empty(&ctx->runnable),
-				&user->runnable);
-		bgdma_rq_rotate(&user->rq_node, !list_empty(&user->runnable),
-				&e->rq);
-		if (!bgdma_busy_get(&ctx->busy)) {
-			s = NULL;
-		} else if (test_and_set_bit_lock(BGDMA_STREAM_OWNED,
-						 &s->flags)) {
-			bgdma_busy_put(&ctx->busy);
-			s = NULL;
-		}
-	}
-	*more = !list_empty(&e->rq);
-	spin_unlock(&e->rq_lock);
-	return s;
-}
-
-/* Whoever found the stream owned meanwhile is made up for. */
-static void bgdma_stream_again(struct bgdma_stream *s, bool pool)
-{
-	if (!bgdma_stream_pending(s) || bgdma_stream_must_stop(s))
-		return;
-	/* A thread of the pool looks at the list next: nobody else need. */
-	if (pool)
-		bgdma_rq_add(s);
-	else
-		bgdma_stream_wake(s);
-}
-
-/* Let go of a stream. Under RCU: once it is not owned it may be freed. */
-static void bgdma_stream_leave(struct bgdma_stream *s, bool pool)
+static void bgdma_stream_leave(struct bgdma_stream *s)
 {
 	bgdma_stream_disown(s);
-	bgdma_stream_again(s, pool);
+	if (bgdma_stream_again(s))
+		bgdma_stream_wake(s);
 }
 
 /* --------------------------------------------------------------------- */
@@ -230,11 +141,12 @@ static __always_inline void bgdma_doorbell_leave(struct bgdma_inj_fifo *fifo)
 	bgdma_slice_begin();
 	/* A full barrier, as in bgdma_stream_disown(). */
 	if (likely(try_cmpxchg(&fifo->s.flags, &owned, 0))) {
-		if (unlikely(READ_ONCE(fifo->s.x.active) ||
-			     bgdma_inj_pending(fifo)))
-			bgdma_stream_again(&fifo->s, false);
+		if (unlikely((READ_ONCE(fifo->s.x.active) ||
+			      bgdma_inj_pending(fifo)) &&
+			     bgdma_stream_again(&fifo->s)))
+			bgdma_stream_wake(&fifo->s);
 	} else {
-		bgdma_stream_leave(&fifo->s, false);
+		bgdma_stream_leave(&fifo->s);
 	}
 	bgdma_slice_end();
 }
@@ -399,14 +311,16 @@ static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)
 			 BGDMA_TURN_EACH);
 	bgdma_poll_add(e, ctx, ktime_get_ns());
 	rcu_read_lock();
-	bgdma_stream_leave(s, true);
+	bgdma_stream_disown(s);
+	/* This thread looks at the list next: nobody else need be woken. */
+	bgdma_rq_end(ctx, bgdma_stream_again(s) ? s : NULL);
 	rcu_read_unlock();
 	bgdma_busy_put(&ctx->busy);
 }
 
 static bool bgdma_thread_wanted(struct bgdma_engine *e)
 {
-	return kthread_should_stop() || !list_empty(&e->rq) ||
+	return kthread_should_stop() || READ_ONCE(e->runnable) ||
 	       (!list_empty(&e->polled) && !test_bit(0, &e->poller));
 }
 
@@ -415,7 +329,7 @@ static void bgdma_thread_idle(struct bgdma_engine *e)
 {
 	if (!list_empty(&e->polled) &&
 	    !test_and_set_bit_lock(0, &e->poller)) {
-		while (list_empty(&e->rq) &&
+		while (!READ_ONCE(e->runnable) &&
 		       !list_empty(&e->polled) &&
 		       !kthread_should_stop()) {
 			bgdma_poll_pass(e, ktime_get_ns());
@@ -545,7 +459,7 @@ static struct bgdma_user *bgdma_user_get(struct bgdma_engine *e, kuid_t uid)
 	if (!user)
 		return NULL;
 	user->uid = uid;
-	INIT_LIST_HEAD(&user->runnable);
+	INIT_LIST_HEAD(&user->round);
 	INIT_LIST_HEAD(&user->rq_node);
 	list_add_tail(&user->node, &e->users);
 	return user;

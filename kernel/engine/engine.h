@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The one engine of the module: its run list, its threads, and the contexts
- * whose doorbells it polls. Private to engine/engine.c and engine/stream.c.
+ * whose doorbells it polls. Private to engine/engine.c, engine/run_list.c and
+ * engine/stream.c.
  */
 #ifndef _BGDMA_ENGINE_H
 #define _BGDMA_ENGINE_H
@@ -13,7 +14,8 @@
 /**
  * struct bgdma_engine - run list, threads, polled contexts, waiting streams
  * @rq_lock: the run list: users, their contexts, their streams
- * @rq: users with something to run
+ * @rq: users with streams that run or want to
+ * @runnable: streams that want to; rq_lock
  * @poll_lock: the polled contexts; outside rq_lock
  * @polled: contexts that worked lately: wake is 0, doorbells are polled
  * @park_lock: who waits for what; outside rq_lock
@@ -31,6 +33,7 @@
 struct bgdma_engine {
 	spinlock_t rq_lock;
 	struct list_head rq;
+	u32 runnable;
 	spinlock_t poll_lock;
 	struct list_head polled;
 	spinlock_t park_lock;
@@ -48,7 +51,10 @@ struct bgdma_engine {
 
 extern struct bgdma_engine bgdma_engine;
 
+bool bgdma_rq_add(struct bgdma_stream *s);
 void bgdma_rq_remove(struct bgdma_stream *s);
+struct bgdma_stream *bgdma_rq_pick(struct bgdma_engine *e, bool *more);
+void bgdma_rq_end(struct bgdma_ctx *ctx, struct bgdma_stream *again);
 void bgdma_engine_arm_timer(struct bgdma_engine *e);
 bool bgdma_streams_expire(struct bgdma_engine *e);
 

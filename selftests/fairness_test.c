@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How busy FIFOs share the engine (DMA-2): users first, then the contexts of a
+ * user, then the FIFOs of a context, all by bytes.
+ *
+ * Everything is in the rings before the first doorbell, which leaves all of it
+ * to the engine's threads. Then nothing is looked at but counters, until so many
+ * bytes have moved: no clock decides.
+ *
+ * One FIFO is run by one thread at a time. So a side with one FIFO can have half of
+ * an engine of one or two threads, and one thread of an engine of more. How many
+ * there are is decided by the processors online when the first context comes.
+ */
+#include <endian.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "utils.h"
+
+#define ENTRIES	1024
+#define LONG	(256 * KIB)
+#define SHORT	8U
+#define LOTS	(1LL << 50)	/* no counter reaches zero */
+#define ENOUGH	(256 * MIB)	/* thousands of turns */
+#define FIFOS	24
+#define AT_LEAST	256U	/* bytes that a descriptor counts as */
+
+/* One context, whose FIFOs put from its memory to its memory. */
+struct share {
+	struct node n;
+	struct region mem;
+	struct inj *fifo;
+	__u32 *counter;	/* of each */
+	unsigned int fifos;
+};
+
+/* Those who compete. */
+struct side {
+	struct share *shares;
+	unsigned int contexts;
+	__u32 length;
+};
+
+static void fifo_fill(struct share *s, unsigned int i, __u32 length)
+{
+	struct bgdma_desc d = d_put(s->n.at.rank, s->mem.handle, 0,
+				    s->mem.handle, LONG, length);
+	struct inj *f = &s->fifo[i];
+	unsigned int k;
+
+	must(inj_try(f, &s->n, BGDMA_ID_ANY, ENTRIES));
+	s->counter[i] = counter_new(&s->n, INJ, 0);
+	counter_add(&s->n, INJ, s->counter[i], LOTS);
+	d.dst_ctx = htole16(s->n.at.ctx);
+	d.inj_ctr = htole32(s->counter[i]);
+	for (k = 0; k < ENTRIES; k++)
+		put_in(f, &d);
+}
+
+static void share_new(struct share *s, __u32 rank, unsigned int fifos,
+		      __u32 length)
+{
+	const struct bgdma_attach room = {
+		.ctx = BGDMA_CTX_ANY, .inj_fifos = fifos,
+	};
+	unsigned int i;
+
+	must(node_try(&s->n, PARTITION, rank, &room));
+	region_driver(&s->mem, &s->n, 2 * LONG);
+	s->fifos = fifos;
+	s->fifo = calloc(fifos, sizeof(*s->fifo));
+	s->counter = calloc(fifos, sizeof(*s->counter));
+	must(s->fifo && s->counter ? 0 : -ENOMEM);
+	for (i = 0; i < fifos; i++)
+		fifo_fill(s, i, length);
+}
+
+/* All of it belongs to @uid; the files are this process's all the same. */
+static void side_new(struct side *side, uid_t uid, __u32 rank,
+		     unsigned int contexts, unsigned int fifos, __u32 length)
+{
+	unsigned int i;
+
+	side->contexts = contexts;
+	side->length = length;
+	side->shares = calloc(contexts, sizeof(*side->shares));
+	must(side->shares ? 0 : -ENOMEM);
+	must(seteuid(uid) ? -errno : 0);
+	for (i = 0; i < contexts; i++)
+		share_new(&side->shares[i], rank, fifos, length);
+	must(seteuid(0) ? -errno : 0);
+}
+
+static void side_close(struct side *side)
+{
+	unsigned int i;
+
+	for (i = 0; i < side->contexts; i++) {
+		node_close(&side->shares[i].n);
+		free(side->shares[i].fifo);
+		free(side->shares[i].counter);
+	}
+	free(side->shares);
+}
+
+static void share_start(struct share *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->fifos; i++) {
+		store(&s->fifo[i].user->tail, s->fifo[i].tail);
+		__atomic_fetch_or(&s->n.uctl->doorbell[s->fifo[i].id / 64],
+				  1ULL << s->fifo[i].id % 64, __ATOMIC_SEQ_CST);
+	}
+	must(doorbell(&s->n, BGDMA_DOORBELL_POOL));
+}
+
+static void side_start(struct side *side)
+{
+	unsigned int i;
+
+	for (i = 0; i < side->contexts; i++)
+		share_start(&side->shares[i]);
+}
+
+/* Bytes that a FIFO has had, short ones as what they count. */
+static __s64 had(struct side *side, struct share *s, unsigned int i)
+{
+	__s64 bytes = LOTS - value(&s->n, INJ, s->counter[i]);
+
+	return side->length < AT_LEAST ? bytes / side->length * AT_LEAST :
+					 bytes;
+}
+
+static __s64 side_had(struct side *side)
+{
+	__s64 sum = 0;
+	unsigned int i, k;
+
+	for (i = 0; i < side->contexts; i++)
+		for (k = 0; k < side->shares[i].fifos; k++)
+			sum += had(side, &side->shares[i], k);
+	return sum;
+}
+
+static unsigned int engine_threads(void)
+{
+	FILE *f = popen("bgdma stat", "r");
+	unsigned int n = 0;
+
+	must(f ? 0 : -errno);
+	must(fscanf(f, "%*s %*u %*s %*u %*s %*u threads %u", &n) == 1 ? 0 :
+								       -EIO);
+	pclose(f);
+	return n;
+}
+
+/*
+ * Let @a and @b run until they moved enough together: how many thousandths of it
+ * were @b's.
+ */
+static unsigned int share_of(struct side *a, struct side *b)
+{
+	__s64 begin_a, begin_b, a_had, b_had;
+
+	side_start(a);
+	side_start(b);
+	begin_a = side_had(a);
+	begin_b = side_had(b);
+	do {
+		usleep(1000);
+		/* The engine goes on between the two: against @b. */
+		b_had = side_had(b) - begin_b;
+		a_had = side_had(a) - begin_a;
+	} while (a_had + b_had < (__s64)ENOUGH);
+	return (unsigned int)(b_had * 1000 / (a_had + b_had));
+}
+
+/* ---- Processors ------------------------------------------------------- */
+
+/* False: it cannot be done, or is so anyway. */
+static bool processor(unsigned int number, bool online)
+{
+	char path[64];
+	bool done;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online",
+		 number);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	done = write(fd, online ? "1" : "0", 1) == 1;
+	close(fd);
+	return done;
+}
+
+static void processors(bool online)
+{
+	long i, n = sysconf(_SC_NPROCESSORS_CONF);
+
+	for (i = 1; i < n; i++)
+		processor((unsigned int)i, online);
+}
+
+/* Without a context the engine's threads end after some seconds. */
+static bool only_one_thread(void)
+{
+	processors(false);
+	return sysconf(_SC_NPROCESSORS_ONLN) == 1 && until(!engine_threads());
+}
+
+/* ---- Two sides -------------------------------------------------------- */
+
+FIXTURE(fairness) {
+	struct side a, b;
+	bool skipped;
+};
+
+FIXTURE_VARIANT(fairness) {
+	bool one;		/* thread */
+	uid_t uid;		/* of b; a's is 1001 */
+	unsigned int contexts;	/* of a */
+	unsigned int fifos;	/* of each of a's */
+	__u32 length;		/* of a's puts */
+	unsigned int b_fifos;	/* 0: one for each thread */
+};
+
+/* On one thread, whatever the one has, the other has half with one FIFO. */
+FIXTURE_VARIANT_ADD(fairness, users) { true, 1002, 16, 16, LONG, 1 };
+FIXTURE_VARIANT_ADD(fairness, users_short) { true, 1002, 32, 64, SHORT, 1 };
+FIXTURE_VARIANT_ADD(fairness, contexts) { true, 1001, 1, 64, LONG, 1 };
+/* On many, too, where it has a FIFO for each: threads share a round. */
+FIXTURE_VARIANT_ADD(fairness, threads_users) {
+	false, 1002, 16, 16, LONG, 0 };
+FIXTURE_VARIANT_ADD(fairness, threads_users_short) {
+	false, 1002, 32, 64, SHORT, 0 };
+FIXTURE_VARIANT_ADD(fairness, threads_contexts) {
+	false, 1001, 1, 64, LONG, 0 };
+
+FIXTURE_SETUP(fairness)
+{
+	self->skipped = true;
+	if (geteuid())
+		SKIP(return, "needs root");
+	if (variant->one && !only_one_thread())
+		SKIP(return, "processors stay online");
+	self->skipped = false;
+	partition_new("4x1x1", "");
+}
+
+FIXTURE_TEARDOWN(fairness)
+{
+	if (!self->skipped) {
+		side_close(&self->a);
+		side_close(&self->b);
+	}
+	processors(true);
+}
+
+TEST_F(fairness, dma2_shares)
+{
+	unsigned int fifos = variant->b_fifos, got;
+
+	/* The threads come with the first context. */
+	side_new(&self->a, 1001, 0, variant->contexts, variant->fifos,
+		 variant->length);
+	if (variant->one)
+		ASSERT_EQ(1, engine_threads());
+	if (!fifos)
+		fifos = engine_threads();
+	side_new(&self->b, variant->uid, 1, 1, fifos, LONG);
+	got = share_of(&self->a, &self->b);
+	TH_LOG("%u of 1000", got);
+	EXPECT_LE(1000 / 2 * 8 / 10, got);
+}
+
+/* ---- The FIFOs of one context ----------------------------------------- */
+
+FIXTURE(fifos) {
+	struct side a;
+	bool skipped;
+};
+
+FIXTURE_SETUP(fifos)
+{
+	self->skipped = geteuid() || !only_one_thread();
+	if (self->skipped)
+		SKIP(return, "needs root, and processors that can go offline");
+	partition_new("4x1x1", "");
+	side_new(&self->a, 0, 0, 1, FIFOS, LONG);
+}
+
+FIXTURE_TEARDOWN(fifos)
+{
+	if (!self->skipped)
+		side_close(&self->a);
+	processors(true);
+}
+
+TEST_F(fifos, dma2_shares)
+{
+	struct side *a = &self->a;
+	__s64 part, sum, least = LOTS;
+	unsigned int i;
+
+	side_start(a);
+	do {
+		usleep(1000);
+		sum = side_had(a);
+	} while (sum < (__s64)ENOUGH);
+	for (i = 0; i < FIFOS; i++) {
+		part = had(a, a->shares, i);
+		if (part < least)
+			least = part;
+	}
+	TH_LOG("%lld of %lld", least, sum / FIFOS);
+	EXPECT_LE(sum / FIFOS * 8 / 10, least);
+}
+
+TEST_HARNESS_MAIN
