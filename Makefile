@@ -6,7 +6,7 @@ FLAVOUR ?= cloud#   its flavour: cloud, generic or rt
 FILE    ?=#         what demo sends; default: the kernel image that it boots
 VM      ?= yes#     no: demo on this machine instead of a virtual one
 CPUS    ?= 2#       of the virtual machine
-TIME    ?= 600#     of fuzz, in seconds, for each target
+TIME    ?= 600#     of fuzz and fuzz-vm, in seconds, for each target
 TARGET  ?=#         of fuzz; default: all, as in tools/fuzz
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -27,7 +27,7 @@ export BGDMA_BUILD := $(BUILD)
 .PHONY: all help deps deps-check kernels modules module lib tools demos perf \
 	selftests man check check-static check-user check-vm check-debug \
 	check-prepare \
-	demo shell bench install dkms fuzz clean
+	demo shell bench install dkms coverage fuzz fuzz-vm clean
 
 all: modules tools demos selftests man	## modules for both kernels, all programs, man pages
 
@@ -96,8 +96,16 @@ check-debug: deps-check	## the tests on kernels that look for bugs (first time: 
 	@tools/check/deps debug
 	@tools/check/check debug
 
+coverage: deps-check tools demos selftests	## lines of the module that the tests reach
+	@tools/check/deps debug
+	@tools/check/coverage
+
 fuzz: deps-check	## fuzz what needs no device, TIME seconds a target, or TARGET alone
 	@+$(call SUBMAKE,tools/fuzz,TIME=$(TIME) TARGET=$(TARGET) run)
+
+fuzz-vm: deps-check	## fuzz the device for TIME seconds, on the debug kernel
+	@tools/check/deps debug
+	@+$(call SUBMAKE,tools/fuzz/vm,TIME=$(TIME) run)
 
 # What has to be there before anything is judged.
 check-prepare: deps-check kernels
