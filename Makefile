@@ -6,7 +6,7 @@ FLAVOUR ?= cloud#   its flavour: cloud, generic or rt
 FILE    ?=#         what demo sends; default: the kernel image that it boots
 VM      ?= yes#     no: demo on this machine instead of a virtual one
 CPUS    ?= 2#       of the virtual machine
-TIME    ?= 600#     of fuzz and fuzz-vm, in seconds, for each target
+TIME    ?= 600#     of fuzz, fuzz-vm, trinity, in seconds, for each target
 TARGET  ?=#         of fuzz; default: all, as in tools/fuzz
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -27,7 +27,7 @@ export BGDMA_BUILD := $(BUILD)
 .PHONY: all help deps deps-check kernels modules module lib tools demos perf \
 	selftests man check check-static check-user check-vm check-debug \
 	check-prepare \
-	demo shell bench install dkms coverage fuzz fuzz-vm clean
+	demo shell bench install dkms coverage fuzz fuzz-vm trinity clean
 
 all: modules tools demos selftests man	## modules for both kernels, all programs, man pages
 
@@ -106,6 +106,10 @@ fuzz: deps-check	## fuzz what needs no device, TIME seconds a target, or TARGET 
 fuzz-vm: deps-check	## fuzz the device for TIME seconds, on the debug kernel
 	@tools/check/deps debug
 	@+$(call SUBMAKE,tools/fuzz/vm,TIME=$(TIME) run)
+
+trinity: deps-check tools	## the same with Debian's trinity, which knows nothing of it
+	@tools/check/deps debug trinity
+	@tools/fuzz/vm/trinity $(TIME)
 
 # What has to be there before anything is judged.
 check-prepare: deps-check kernels
