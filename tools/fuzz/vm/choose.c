@@ -53,7 +53,7 @@ static __u64 of_table(const __u64 *table, size_t n, uint8_t choice)
 		 sizeof((const __u64[]){ __VA_ARGS__ }) / sizeof(__u64),	\
 		 choice)
 
-static __u64 sensible(struct machine *m, struct file *f, enum choice sort,
+static __u64 sensible(struct machine *m, struct file *f, enum sort sort,
 		      uint8_t c)
 {
 	switch (sort) {
@@ -136,7 +136,7 @@ static __u64 sensible(struct machine *m, struct file *f, enum choice sort,
 	return c;
 }
 
-__u64 choose(struct machine *m, struct file *f, enum choice sort,
+__u64 choose(struct machine *m, struct file *f, enum sort sort,
 	     uint8_t choice)
 {
 	if (choice >= CHOICE_ODD)

@@ -102,7 +102,10 @@ static void publish(struct inj *i)
 			  __ATOMIC_SEQ_CST);
 }
 
-/* Up to 16 descriptors that differ a little, and the doorbell. */
+/*
+ * Up to 17 descriptors that differ a little, and the doorbell; mostly after an
+ * error is cleared, as there would be nothing but the first.
+ */
 void call_inject(struct machine *m, struct file *f, const uint8_t *choice)
 {
 	static const uint8_t counts[] = { 1, 1, 2, 3, 4, 8, 16, 17 };
@@ -112,6 +115,8 @@ void call_inject(struct machine *m, struct file *f, const uint8_t *choice)
 
 	if (!i->ring || sigsetjmp(touching, 1))
 		return;
+	if (load(&i->kern->state) == BGDMA_FIFO_ERROR && choice[17] % 4 != 3)
+		clear_error(i->n, BGDMA_KIND_INJ_FIFO, i->id, choice[17] % 2);
 	while (n--) {
 		i->ring[i->tail++ & (i->entries - 1)] = d;
 		d.cookie = htole64((__u64)n);

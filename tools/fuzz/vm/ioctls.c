@@ -249,7 +249,7 @@ static unsigned long plain_argument(struct machine *m, struct file *f,
 static void match_object(struct machine *m, struct file *f, void *kind,
 			 void *object, uint8_t choice)
 {
-	static const enum choice sorts[] = {
+	static const enum sort sorts[] = {
 		C_VALUE, C_INJ, C_REC, C_QUEUE, C_INJ_SLOT, C_REC_SLOT,
 		C_REGION, C_ZERO, C_VALUE
 	};

@@ -61,7 +61,7 @@ extern __thread sigjmp_buf touching;
 
 /* ---- choose.c ---------------------------------------------------------- */
 
-enum choice {
+enum sort {
 	C_SIZE, C_ZERO, C_RANK, C_CTX, C_NEW_ID, C_KIND, C_FIFO_KIND,
 	C_COUNTER_KIND, C_COUNT, C_ENTRIES, C_BYTES, C_QUOTA, C_MS, C_ROOM,
 	C_RIGHTS, C_LOCAL, C_ADDR, C_LENGTH, C_OFFSET, C_NS, C_FD, C_SEQ,
@@ -70,7 +70,7 @@ enum choice {
 };
 
 /* An argument of that sort for a call on @f. */
-__u64 choose(struct machine *m, struct file *f, enum choice sort,
+__u64 choose(struct machine *m, struct file *f, enum sort sort,
 	     uint8_t choice);
 /* One of those that @f has. */
 __u32 thing(struct file *f, enum thing which, uint8_t choice);

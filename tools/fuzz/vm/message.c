@@ -34,7 +34,7 @@ bool partition_make(const char *name)
 static void put(struct machine *m, struct file *f, struct nl_msg *msg,
 		bool partition, const uint8_t *choice)
 {
-	static const enum choice sorts[] = {
+	static const enum sort sorts[] = {
 		C_COUNT, C_COUNT, C_RANK, C_CTX, C_KIND, C_VALUE, C_ROOM, C_ZERO
 	};
 	int type = 1 + choice[0] % 16;
