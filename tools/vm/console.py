@@ -91,6 +91,27 @@ def own_races(lines):
     return kept + (report or [])
 
 
+OOM = re.compile(r"invoked oom-killer:")
+STACK_END = re.compile(r"</TASK>|Mem-Info:|memory: usage")
+
+
+def without_oom(lines):
+    """A log without the stacks of whoever ran into a limit of memory.
+
+    What such a process was doing is no complaint about the kernel.
+    """
+    kept, inside = [], 0
+    for line in lines:
+        if OOM.search(line):
+            inside = 60     # lines at most, if the end got lost
+        if inside and "Call Trace:" in line:
+            inside -= 1
+            continue
+        inside = 0 if STACK_END.search(line) else max(inside - 1, 0)
+        kept.append(line)
+    return kept
+
+
 def foreign_races(log):
     """How many data races own_races() leaves out."""
     lines = log.splitlines()
@@ -100,7 +121,7 @@ def foreign_races(log):
 
 def splats(log):
     """All of the first splat, and the first line of each other."""
-    lines = own_races(log.splitlines())
+    lines = without_oom(own_races(log.splitlines()))
     bad = [number for number, line in enumerate(lines)
            if SPLAT.search(line) and not HARMLESS.search(line)]
     if not bad:
