@@ -6,7 +6,8 @@ FLAVOUR ?= cloud#   its flavour: cloud, generic or rt
 FILE    ?=#         what demo sends; default: the kernel image that it boots
 VM      ?= yes#     no: demo on this machine instead of a virtual one
 CPUS    ?= 2#       of the virtual machine
-TIME    ?= 600#     of fuzz, fuzz-vm, trinity, in seconds, for each target
+TIME    ?= 600#     of fuzz, fuzz-vm, trinity, in seconds, for each target; of storm
+SEED    ?=#         of storm; default: another each time
 TARGET  ?=#         of fuzz; default: all, as in tools/fuzz
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -27,7 +28,7 @@ export BGDMA_BUILD := $(BUILD)
 .PHONY: all help deps deps-check kernels modules module lib tools demos perf \
 	selftests man check check-static check-user check-vm check-debug \
 	check-prepare \
-	demo shell bench install dkms coverage fuzz fuzz-vm trinity clean
+	demo shell bench install dkms coverage fuzz fuzz-vm trinity storm clean
 
 all: modules tools demos selftests man	## modules for both kernels, all programs, man pages
 
@@ -110,6 +111,10 @@ fuzz-vm: deps-check	## fuzz the device for TIME seconds, on the debug kernel
 trinity: deps-check tools	## the same with Debian's trinity, which knows nothing of it
 	@tools/check/deps debug trinity
 	@tools/fuzz/vm/trinity $(TIME)
+
+storm: modules tools selftests	## hundreds of processes come, work and are killed for TIME seconds
+	@$(RUNVM) --mem 4096 --timeout $$(($(TIME) * 3 + 600)) -- \
+		/selftests/storm_test $(TIME) $(SEED)
 
 # What has to be there before anything is judged.
 check-prepare: deps-check kernels

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A storm: processes attach, transfer, fork, exec, stop, hold all that they can
+ * get, and are killed at no point in particular, while memory is short,
+ * processors come and go, partitions are deleted and the module is removed.
+ * Afterwards nothing may be left of it (X-2, X-3).
+ *
+ *	storm_test [SECONDS [SEED]]
+ *
+ * Without SECONDS a few small rounds. What is decided follows from the seed, which
+ * is printed; when each process gets a processor does not.
+ */
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "storm.h"
+
+#define WITNESS		"witness"
+#define CGROUP		"/tmp/storm-cgroup"
+#define MODULE_FILE	"/lib/modules/bgdma.ko"
+
+static pid_t worker[WORKERS_MAX], anchor, witness;
+static unsigned int number, failed;	/* of results */
+
+static void write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	/* Whether it is heard shows elsewhere. */
+	if (write(fd, text, strlen(text)) < 0)
+		errno = 0;
+	close(fd);
+}
+
+/* A member of the group that ends with the round, however it was orphaned. */
+static pid_t begin_child(void)
+{
+	pid_t pid = fork();
+
+	/* By whoever comes first: a signal to the group misses nobody. */
+	setpgid(pid, anchor);
+	if (pid)
+		return (pid_t)must(pid);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return 0;
+}
+
+static void worker_start(unsigned int i)
+{
+	__u64 fate = (__u64)any(UINT32_MAX) << 32 | any(UINT32_MAX);
+	uid_t uid = FIRST_UID + i % USERS;
+	int null;
+
+	worker[i] = begin_child();
+	if (worker[i])
+		return;
+	seed(fate, i);
+	if (memory_is_short)
+		write_text(CGROUP "/storm/cgroup.procs", "0");
+	/* That calls fail is what it is there for. */
+	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	dup2(null, STDERR_FILENO);
+	must(setgroups(0, NULL));
+	must(setresgid(uid, uid, uid));
+	must(setresuid(uid, uid, uid));
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	live(i);
+}
+
+/* ---- The witness: somebody else's transfers go on, and are right ------ */
+
+static void bear_witness(void)
+{
+	struct end a, b;
+	unsigned int i;
+
+	must(node_try(&a.n, WITNESS, 0, NULL));
+	must(node_try(&b.n, WITNESS, 1, NULL));
+	inj_new(&a.inj, &a.n);
+	region_new(&a.mem, &a.n, PAIR_BYTES);
+	region_new(&b.mem, &b.n, PAIR_BYTES);
+	for (i = 0; ; i++) {
+		struct bgdma_desc d = d_put(1, a.mem.handle, 0, b.mem.handle, 0,
+					    PAIR_BYTES);
+
+		fill(a.mem.p, PAIR_BYTES, i);
+		if (run(&a.inj, &d) != BGDMA_OK ||
+		    !filled(b.mem.p, PAIR_BYTES, i)) {
+			store(&table->betrayed, 1);
+			_exit(1);
+		}
+		store(&table->witnessed, i + 1);
+		usleep(1000);
+	}
+}
+
+/* ---- The machine ------------------------------------------------------ */
+
+static void processor(unsigned int i, bool online)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online", i);
+	write_text(path, online ? "1" : "0");
+}
+
+static void all_processors(void)
+{
+	long i, n = sysconf(_SC_NPROCESSORS_CONF);
+
+	for (i = 1; i < n; i++)
+		processor((unsigned int)i, true);
+}
+
+/* A limit that the workers together do not always keep. */
+static void memory_limit(void)
+{
+	mkdir(CGROUP, 0700);
+	if (mount("storm", CGROUP, "cgroup2", 0, NULL))
+		return;
+	write_text("/proc/sys/vm/oom_dump_tasks", "0");
+	write_text(CGROUP "/cgroup.subtree_control", "+memory");
+	mkdir(CGROUP "/storm", 0700);
+	write_text(CGROUP "/storm/memory.max", "96M");
+	memory_is_short = !access(CGROUP "/storm/memory.max", F_OK);
+}
+
+static int module_remove(void)
+{
+	return syscall(SYS_delete_module, "bgdma", O_NONBLOCK) ? -errno : 0;
+}
+
+static int module_insert(void)
+{
+	const char *path = getenv("BGDMA_KO");
+	int fd = open(path ? path : MODULE_FILE, O_RDONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+	close(fd);
+	/* The kernel's temporary file system makes the node a moment later. */
+	return ret ? ret : until(!access(BGDMA_DEVICE, F_OK)) ? 0 : -ETIME;
+}
+
+static bool module_remove_at_last(void)
+{
+	return until(!module_remove());
+}
+
+/* "name value" of a file like /proc/meminfo, in its own unit. */
+static long figure(const char *path, const char *name)
+{
+	FILE *f = fopen(path, "r");
+	char line[128];
+	long found = 0;
+
+	must(f ? 0 : -errno);
+	while (fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, name, strlen(name)))
+			sscanf(line + strlen(name), "%*[: ]%ld", &found);
+	}
+	fclose(f);
+	return found;
+}
+
+static long pins(void)
+{
+	return figure("/proc/vmstat", "nr_foll_pin_acquired") -
+	       figure("/proc/vmstat", "nr_foll_pin_released");
+}
+
+struct memory {
+	long slab, vmalloc, free, pins;
+};
+
+static struct memory memory_now(void)
+{
+	sync();
+	write_text("/proc/sys/vm/drop_caches", "3");
+	return (struct memory){
+		.slab = figure("/proc/meminfo", "Slab"),
+		.vmalloc = figure("/proc/meminfo", "VmallocUsed"),
+		.free = figure("/proc/meminfo", "MemFree"),
+		.pins = pins(),
+	};
+}
+
+/* ---- Results ---------------------------------------------------------- */
+
+static void result(bool good, const char *what)
+{
+	printf("%s %u %s\n", good ? "ok" : "not ok", ++number, what);
+	fflush(stdout);
+	failed += !good;
+}
+
+/* Nothing of a user is charged: exactly his limit can be pinned, and no more. */
+static int pin_the_limit(void *arg)
+{
+	const struct rlimit limit = { 64 * KIB, 64 * KIB };
+	struct node n;
+	char *p;
+	__u32 h;
+
+	(void)arg;
+	must(setrlimit(RLIMIT_MEMLOCK, &limit) ? -errno : 0);
+	must(node_try(&n, WITNESS, 0, NULL));
+	p = mmap(NULL, 128 * KIB, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!region_pin(&n, p, 64 * KIB + PAGE, LOCAL_RW, &h))
+		return -EDOM;
+	return region_pin(&n, p, 64 * KIB, LOCAL_RW, &h);
+}
+
+static bool nothing_charged(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < USERS; i++)
+		if (as_user(FIRST_UID + i, pin_the_limit, NULL))
+			return false;
+	return true;
+}
+
+static bool nobody_attached(void)
+{
+	FILE *f = popen("bgdma stat", "r");
+	unsigned int nodes = 1, contexts = 1;
+	int n = f ? fscanf(f, "%*s %*u nodes %u contexts %u", &nodes,
+			   &contexts) : 0;
+
+	if (f)
+		pclose(f);
+	return n == 2 && !nodes && !contexts;
+}
+
+/* ---- Rounds ----------------------------------------------------------- */
+
+static void reap(bool all)
+{
+	unsigned int i;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, all ? 0 : WNOHANG)) > 0) {
+		for (i = 0; i < size.workers; i++)
+			if (worker[i] == pid)
+				worker[i] = 0;
+	}
+}
+
+static void everybody_in(void)
+{
+	unsigned int i;
+
+	anchor = fork();
+	if (!must(anchor)) {
+		setpgid(0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	setpgid(anchor, anchor);
+	for (i = 0; i < size.workers; i++)
+		worker_start(i);
+}
+
+static void everybody_out(void)
+{
+	kill(-anchor, SIGKILL);
+	/* Orphans come to us: this process is their reaper. */
+	reap(true);
+}
+
+static void one_step(void)
+{
+	unsigned int i = any(size.workers), k;
+
+	switch (any(12)) {
+	case 0:
+		processor(1 + any((__u32)sysconf(_SC_NPROCESSORS_CONF)),
+			  any(2));
+		break;
+	case 1:
+		if (any(4))
+			break;
+		partition("del", PARTITION, "");
+		usleep(any(20000));
+		partition("add", PARTITION, "dims 4x4x1 mode 0666");
+		break;
+	case 2:
+	case 3:
+		if (worker[i])
+			kill(worker[i], SIGSTOP);
+		break;
+	case 4:
+		for (k = 0; k < size.workers; k++)
+			if (worker[k])
+				kill(worker[k], SIGCONT);
+		break;
+	default:
+		if (worker[i])
+			kill(worker[i], SIGKILL);
+	}
+	usleep(any(20000));
+	reap(false);
+	for (k = 0; k < size.workers; k++)
+		if (!worker[k])
+			worker_start(k);
+}
+
+static void round_of_storm(unsigned int r)
+{
+	unsigned int step;
+	char text[80];
+	__u32 before;
+
+	partition_new("4x4x1", "");
+	must(-partition("add", WITNESS, "dims 2x1x1 mode 0666"));
+	table->witnessed = 0;
+	table->betrayed = 0;
+	everybody_in();
+	witness = begin_child();
+	if (!witness)
+		bear_witness();
+	for (step = 0; step < size.steps; step++)
+		one_step();
+	/* The storm goes on, and so does somebody else. */
+	before = load(&table->witnessed);
+	snprintf(text, sizeof(text), "round %u: somebody else's transfers go on",
+		 r);
+	result(until(load(&table->witnessed) > before + 1) &&
+	       !load(&table->betrayed), text);
+	all_processors();
+	everybody_out();
+	snprintf(text, sizeof(text), "round %u: nothing is left", r);
+	result(until(nobody_attached()) && nothing_charged() &&
+	       until(!pins()), text);
+}
+
+/* The module goes as soon as it can, and comes back, with processes at the door. */
+static void round_of_removals(unsigned int r)
+{
+	unsigned int removed, refused = 0, idle, workers = size.workers;
+	char text[100];
+	bool good = true;
+	int ret;
+
+	partition_new("4x4x1", "");
+	size.workers = 8;
+	for (removed = 0; good && removed < size.removals; removed++) {
+		everybody_in();
+		usleep(any(30000));
+		if (any(2))
+			kill(-anchor, SIGKILL);
+		while ((ret = module_remove()) == -EBUSY || ret == -EAGAIN) {
+			refused++;
+			kill(-anchor, SIGKILL);
+			usleep(any(200));
+		}
+		good = !ret && !module_insert();
+		everybody_out();
+		partition("add", PARTITION, "dims 4x4x1 mode 0666");
+	}
+	size.workers = workers;
+	for (idle = 0; good && idle < 2 * size.removals; idle++)
+		good = module_remove_at_last() && !module_insert();
+	snprintf(text, sizeof(text),
+		 "round %u: the module goes, %u times in use, %u times idle",
+		 r, removed, idle);
+	printf("# refused %u times\n", refused);
+	result(good, text);
+}
+
+static void memory_is_back(struct memory was, unsigned int rounds)
+{
+	struct memory is = memory_now();
+	long noise = 8192;
+
+	printf("# after %u more rounds: slab %+ld, vmalloc %+ld, free %+ld KiB, pins %ld\n",
+	       rounds, is.slab - was.slab, is.vmalloc - was.vmalloc,
+	       is.free - was.free, is.pins);
+	result(is.pins == 0, "no page is pinned");
+	result(is.slab - was.slab < noise, "slab is back");
+	result(is.vmalloc - was.vmalloc < 1024, "vmalloc is back");
+	result(was.free - is.free < 4 * noise, "free memory is back");
+}
+
+static void storm(long seconds)
+{
+	__u64 end = now_ns() + (__u64)seconds * 1000000000ULL;
+	struct memory was = { 0 };
+	unsigned int r;
+
+	for (r = 0; seconds ? now_ns() < end || r < 2 : r < size.rounds; r++) {
+		round_of_storm(r);
+		round_of_removals(r);
+		if (!r)
+			was = memory_now();
+	}
+	memory_is_back(was, r - 1);
+	result(module_remove_at_last(), "the module is removed");
+	result(!module_insert(), "and inserted");
+}
+
+int main(int argc, char **argv)
+{
+	long seconds = argc > 1 ? atol(argv[1]) : 0;
+	__u64 from = argc > 2 ? strtoull(argv[2], NULL, 0) : now_ns() & 0xffffff;
+
+	table = shared(sizeof(*table));
+	if (argc == 3 && !strcmp(argv[1], "--after-exec"))
+		use_inherited_and_wait(argv[2]);
+	if (geteuid() || access("/sys/module/bgdma", F_OK) ||
+	    (!getenv("BGDMA_KO") && access(MODULE_FILE, F_OK))) {
+		printf("1..0 # SKIP needs root, the module and its file\n");
+		return 4;
+	}
+	if (seconds) {
+		size.workers = 200;
+		size.steps = 200;
+		size.removals = 100;
+	}
+	printf("TAP version 13\n# seed: storm_test %ld %llu\n", seconds,
+	       (unsigned long long)from);
+	fflush(stdout);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	memory_limit();
+	seed(from, 0);
+	storm(seconds);
+	all_processors();
+	printf("1..%u\n", number);
+	return failed > 0;
+}
