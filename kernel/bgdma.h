@@ -135,12 +135,14 @@ struct bgdma_grant_entry {
  * @rcu: readers are the engine's deliveries
  * @serial: of this array and no other, ever: who remembers it together with
  *	an answer need not ask again
+ * @anyone: rights that everybody has on the whole object
  * @n: entries
  * @e: unordered
  */
 struct bgdma_grants {
 	struct rcu_head rcu;
 	u64 serial;
+	u32 anyone;
 	u32 n;
 	struct bgdma_grant_entry e[];
 };
@@ -575,6 +577,8 @@ struct bgdma_node {
  * @dead: deleted; @lock
  * @fabric: how its nodes reach each other
  * @ctxs: by rank << 8 | context; written under @lock, read under RCU
+ * @first: context 0 of each of the first BGDMA_FIRST_MAX ranks: mostly who is
+ *	looked for, without a walk down @ctxs; written and read like it
  * @nodes: struct bgdma_node by rank; @lock
  * @contexts: attached; @lock
  * @stats_lock: innermost
@@ -599,6 +603,7 @@ struct bgdma_partition {
 	bool dead;
 	const struct bgdma_fabric_ops *fabric;
 	struct xarray ctxs;
+	struct bgdma_ctx __rcu **first;
 	struct xarray nodes;
 	struct list_head contexts;
 	struct mutex stats_lock;
@@ -634,6 +639,7 @@ int bgdma_fabric_init(void);
 void bgdma_fabric_exit(void);
 
 #define BGDMA_QUANTUM_DEFAULT	65536
+#define BGDMA_FIRST_MAX		65536
 #define BGDMA_POLL_NS_DEFAULT	50000
 #define BGDMA_CONTEXTS_DEFAULT	8192
 

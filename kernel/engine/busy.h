@@ -123,16 +123,21 @@ static inline bool bgdma_granted(struct bgdma_grants __rcu *const *where,
 	return bgdma_grants_cover(grants, who, rights, off, len, bound, memo);
 }
 
-/* The same for objects that are granted as a whole. */
+/*
+ * The same for objects that are granted as a whole. @rights: one of them, so
+ * that it does not matter which grant gives it.
+ */
 static __always_inline bool
 bgdma_granted_whole(struct bgdma_grants __rcu *const *where,
 		    const struct bgdma_principal *who, u32 rights, u64 *memo)
 {
 	const struct bgdma_grants *grants = bgdma_deref(*where);
 
-	if (likely(grants && *memo == READ_ONCE(grants->serial)))
-		return true;
-	return grants && bgdma_grants_cover_whole(grants, who, rights, memo);
+	if (unlikely(!grants))
+		return false;
+	return likely(*memo == READ_ONCE(grants->serial)) ||
+	       (READ_ONCE(grants->anyone) & rights) ||
+	       bgdma_grants_cover_whole(grants, who, rights, memo);
 }
 
 #endif /* _BGDMA_BUSY_H */

@@ -113,6 +113,20 @@ u32 bgdma_grants_count(struct bgdma_grants __rcu *const *where)
 	return bgdma_grants_live(bgdma_deref(*where));
 }
 
+/* After a change of the entries. */
+static void bgdma_grants_sum(struct bgdma_grants *grants)
+{
+	const struct bgdma_grant_entry *e = grants->e;
+	u32 anyone = 0;
+
+	for (; e < grants->e + grants->n; e++) {
+		if (e->rank == BGDMA_RANK_ANY && e->ctx == BGDMA_CTX_ANY &&
+		    !e->incarnation && !e->lo && e->hi == U64_MAX)
+			anyone |= e->rights;
+	}
+	WRITE_ONCE(grants->anyone, anyone);
+}
+
 /* A copy of what is left of an array, with room for one more. */
 static struct bgdma_grants *bgdma_grants_copy(const struct bgdma_grants *old)
 {
@@ -235,6 +249,7 @@ static int bgdma_revoke_at(struct bgdma_ctx *ctx,
 	if (!grants || i == grants->n)
 		return 0;
 	WRITE_ONCE(grants->e[i].rights, 0);
+	bgdma_grants_sum(grants);
 	/* Nobody keeps a yes of before under the new serial. */
 	smp_store_release(&grants->serial, bgdma_grants_serial());
 	if (!bgdma_grants_live(grants))
@@ -288,6 +303,7 @@ int bgdma_grant(struct bgdma_ctx *ctx, struct bgdma_grant *arg)
 		if (!new)
 			goto undo;
 		new->e[new->n++] = entry;
+		bgdma_grants_sum(new);
 		rcu_assign_pointer(*where, new);
 		if (old)
 			kfree_rcu(old, rcu);

@@ -142,21 +142,30 @@ out:
 	return ret;
 }
 
-static const u64 *bgdma_desc_half(const struct bgdma_stream *s)
-{
-	return (const u64 *)&s->x.desc;
-}
-
 /*
  * Senders repeat themselves: a descriptor whose first half equals that of the
  * last good one is good, if nothing else is looked at.
  */
-static bool bgdma_desc_known(const struct bgdma_stream *s)
+static __always_inline bool bgdma_desc_known(const struct bgdma_stream *s)
 {
-	const u64 *d = bgdma_desc_half(s);
+	const u64 *d = (const u64 *)&s->x.desc;
 
 	return s->has_good && d[0] == s->good[0] && d[1] == s->good[1] &&
 	       d[2] == s->good[2] && d[3] == s->good[3];
+}
+
+/* So is the owner's own for another target, which its fabric looks for. */
+static bool bgdma_desc_retargeted(const struct bgdma_stream *s)
+{
+	const struct bgdma_desc *good = (const struct bgdma_desc *)s->good;
+	const struct bgdma_desc *d = &s->x.desc;
+
+	return s->has_good && !s->remote &&
+	       (d->op == BGDMA_OP_MEMFIFO || d->op == BGDMA_OP_PUT) &&
+	       *(const u32 *)d == *(const u32 *)good &&
+	       d->dst_fifo == good->dst_fifo && d->inj_ctr == good->inj_ctr &&
+	       ((const u64 *)d)[2] == s->good[2] &&
+	       ((const u64 *)d)[3] == s->good[3];
 }
 
 static void bgdma_desc_remember(struct bgdma_stream *s)
@@ -176,7 +185,7 @@ static int bgdma_op_start(struct bgdma_stream *s)
 {
 	struct bgdma_xfer *x = &s->x;
 
-	if (!bgdma_desc_known(s)) {
+	if (!bgdma_desc_known(s) && !bgdma_desc_retargeted(s)) {
 		u32 code = bgdma_desc_check(s, &x->fault);
 
 		if (code) {

@@ -8,6 +8,7 @@
  * Deliveries find their target under RCU.
  */
 #include <linux/poll.h>
+#include <linux/nospec.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
@@ -69,6 +70,7 @@ static void bgdma_partition_free(struct kref *ref)
 
 	xa_destroy(&part->ctxs);
 	xa_destroy(&part->nodes);
+	kvfree(part->first);
 	mutex_destroy(&part->lock);
 	mutex_destroy(&part->stats_lock);
 	kfree(part);
@@ -101,13 +103,17 @@ static struct bgdma_partition *bgdma_partition_look(struct bgdma_net *bn,
  * @bn: namespace
  * @part: complete; the list takes the caller's reference
  *
- * Return: 0 or -EEXIST.
+ * Return: 0, -EEXIST or -ENOMEM.
  */
 int bgdma_partition_add(struct bgdma_net *bn, struct bgdma_partition *part)
 {
 	int err = -EEXIST;
 
 	part->size = part->dims[0] * part->dims[1] * part->dims[2];
+	part->first = kvcalloc(min_t(u32, part->size, BGDMA_FIRST_MAX),
+			       sizeof(*part->first), GFP_KERNEL_ACCOUNT);
+	if (!part->first)
+		return -ENOMEM;
 	mutex_lock(&bn->lock);
 	if (!bgdma_partition_look(bn, part->name)) {
 		list_add_tail(&part->node, &bn->partitions);
@@ -201,7 +207,11 @@ struct bgdma_ctx *bgdma_partition_peer(struct bgdma_partition *part, u32 rank,
 
 	if (rank >= part->size || id >= BGDMA_CTX_PER_NODE)
 		return NULL;
-	ctx = xa_load(&part->ctxs, bgdma_key(rank, id));
+	rank = array_index_nospec(rank, part->size);
+	if (likely(!id && rank < BGDMA_FIRST_MAX))
+		ctx = bgdma_deref(part->first[rank]);
+	else
+		ctx = xa_load(&part->ctxs, bgdma_key(rank, id));
 	return ctx && bgdma_busy_get(&ctx->busy) ? ctx : NULL;
 }
 
@@ -260,6 +270,8 @@ static void bgdma_partition_forget(struct bgdma_partition *part,
 	struct bgdma_node *node = xa_load(&part->nodes, ctx->rank);
 
 	lockdep_assert_held(&part->lock);
+	if (!ctx->id && ctx->rank < BGDMA_FIRST_MAX)
+		RCU_INIT_POINTER(part->first[ctx->rank], NULL);
 	xa_erase(&part->ctxs, bgdma_key(ctx->rank, ctx->id));
 	clear_bit(ctx->id, node->ids);
 	node->contexts--;
@@ -334,6 +346,8 @@ int bgdma_partition_publish(struct bgdma_ctx *ctx)
 		/* The place is reserved, so its node is there. */
 		xa_store(&part->ctxs, bgdma_key(ctx->rank, ctx->id), ctx,
 			 GFP_KERNEL_ACCOUNT);
+		if (!ctx->id && ctx->rank < BGDMA_FIRST_MAX)
+			rcu_assign_pointer(part->first[ctx->rank], ctx);
 		list_add_tail(&ctx->part_node, &part->contexts);
 		/* Both after all else, and pair with bgdma_call_begin(). */
 		atomic_set_release(&ctx->calls.n, 1);
