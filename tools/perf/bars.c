@@ -19,6 +19,7 @@ static const struct {
 	{ "pingpong", ping_pong },
 	{ "bandwidth", bandwidth },
 	{ "idle", idle },
+	{ "growth", growth },
 };
 
 #define SUBJECTS	(sizeof(subjects) / sizeof(subjects[0]))

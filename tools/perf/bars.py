@@ -70,6 +70,16 @@ def of_idleness(numbers, tool):
               tool["idle node"][0]["memory"] / KIB, 64)
 
 
+def of_growth(cpus):
+    """Bars of the step growth."""
+    for which in ("the next of", "all of"):
+        few, many = (next(total(per_cpu) for name, per_cpu in cpus.items()
+                          if name.startswith(f"8 B to {which} {nodes} nodes"))
+                     for nodes in (2, 4096))
+        yield bar(f"8 B to {which} 4,096 nodes: of the cost at 2", many / few,
+                  1.2)
+
+
 def judge(figures):
     """All bars that these figures allow to judge."""
     result = []
@@ -77,7 +87,9 @@ def judge(figures):
         result += of_instructions(figures["instructions"])
     if "nanoseconds" in figures:
         result += of_times(figures["nanoseconds"])
-    if "numbers" in figures:
+    if "growth" in figures:
+        result += of_growth(figures["growth"])
+    if "idle" in figures:
         result += of_idleness(figures["numbers"], figures["tool"])
     return result
 
@@ -85,10 +97,11 @@ def judge(figures):
 def tell(figures):
     """The figures as tables."""
     print(f"\nLinux {figures['kernel']}")
-    if "instructions" in figures:
+    counted = figures.get("instructions", {}) | figures.get("growth", {})
+    if counted:
         print(f"\n{'instructions per operation':46}{'all':>8}{'user':>8}"
               f"{'kernel':>8}{'waiting':>9}")
-    for name, cpus in figures.get("instructions", {}).items():
+    for name, cpus in counted.items():
         print(f"{name:46}{total(cpus):8.0f}{total(cpus, ['user']):8.0f}"
               f"{total(cpus, ['kernel']):8.0f}"
               f"{total(cpus, ['waiting']):9.0f}")
@@ -101,7 +114,7 @@ def tell(figures):
         print(f"The host was busy ({figures['host_load']} a processor): "
               "these times mean little.")
     if "numbers" in figures:
-        print("\nidle, and other numbers")
+        print("\nother numbers")
     for name, value in figures.get("numbers", {}).items():
         print(f"{name:56}{value:10}")
     for name, says in figures.get("tool", {}).items():

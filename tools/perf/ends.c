@@ -121,3 +121,29 @@ void report_ns(const char *name, unsigned int pair, uint64_t ns, uint64_t ops)
 	       (double)ns / (double)ops);
 	fflush(stdout);
 }
+
+void report_number(const char *name, uint64_t value)
+{
+	printf("{\"number\":\"%s\",\"value\":%llu}\n", name,
+	       (unsigned long long)value);
+	fflush(stdout);
+}
+
+void report_tool(const char *name, const char *command)
+{
+	FILE *tool = popen(command, "r");
+	int byte, status;
+
+	if (!tool)
+		die(command, -errno);
+	printf("{\"tool\":\"%s\",\"says\":", name);
+	while ((byte = getc(tool)) != EOF) {
+		if (byte != '\n')
+			putchar(byte);
+	}
+	status = pclose(tool);
+	printf("}\n");
+	fflush(stdout);
+	if (status)
+		die(command, -EIO);
+}

@@ -22,33 +22,6 @@
 #define PUT		12345
 #define ROUNDS		100
 
-/* What our tool says, in JSON, for the host to make sense of. */
-static void report_tool(const char *name, const char *command)
-{
-	FILE *tool = popen(command, "r");
-	int byte, status;
-
-	if (!tool)
-		die(command, -errno);
-	printf("{\"tool\":\"%s\",\"says\":", name);
-	while ((byte = getc(tool)) != EOF) {
-		if (byte != '\n')
-			putchar(byte);
-	}
-	status = pclose(tool);
-	printf("}\n");
-	fflush(stdout);
-	if (status)
-		die(command, -EIO);
-}
-
-static void report_number(const char *name, uint64_t value)
-{
-	printf("{\"number\":\"%s\",\"value\":%llu}\n", name,
-	       (unsigned long long)value);
-	fflush(stdout);
-}
-
 static void write_file(const char *name, const char *text)
 {
 	int fd = open(name, O_WRONLY | O_TRUNC | O_CLOEXEC);

@@ -54,6 +54,10 @@ uint64_t now_ns(void);
 void report_region(const char *name, unsigned int ops);
 void report_ns(const char *name, unsigned int pair, uint64_t ns,
 	       uint64_t ops);
+void report_number(const char *name, uint64_t value);
+
+/* What our tool says, in JSON, for the host to make sense of. */
+void report_tool(const char *name, const char *command);
 
 /*
  * Count fn(n), n operations, some times over. It is warmed up first. A macro,
@@ -80,5 +84,6 @@ void count_puts(void);
 void ping_pong(void);
 void bandwidth(void);
 void idle(void);
+void growth(void);
 
 #endif /* BGDMA_PERF_H */
