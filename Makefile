@@ -54,7 +54,7 @@ modules: kernels	## the module for both Debian kernels, in build/RELEASE/kernel
 	@for series in $(ALL); do \
 		tools/vm/module $$series $(FLAVOUR) W=1 modules || exit 1; done
 
-module:		## the module for the running kernel, in kernel/
+module: deps	## the module for the running kernel, in kernel/
 	$(MAKE) -C /lib/modules/$$(uname -r)/build M=$(CURDIR)/kernel modules
 
 lib: deps	## libbgdma

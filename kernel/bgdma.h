@@ -39,6 +39,7 @@
 #include <linux/xarray.h>
 
 #include <linux/bgdma.h>
+#include <linux/workqueue.h>
 
 #include "compat.h"
 
@@ -199,11 +200,17 @@ struct bgdma_counter {
 
 /**
  * struct bgdma_eventfd - a bound eventfd, replaced under RCU
+ * @ref: the object that it is bound to, and @work
  * @ctx: reference
+ * @work: signals it when that takes long
+ * @slow: it took long
  * @rcu: deliveries signal under RCU
  */
 struct bgdma_eventfd {
+	struct kref ref;
 	struct eventfd_ctx *ctx;
+	struct work_struct work;
+	bool slow;
 	struct rcu_head rcu;
 };
 
@@ -317,6 +324,8 @@ void bgdma_region_write_pages(const struct bgdma_region *region, u64 off,
  * @lock: control calls that change something
  * @map_lock: what can be mapped
  * @wq: whoever waits for anything of this context
+ * @wake_work: wakes them when that takes long
+ * @wake_slow: it took long
  * @waiting: tasks in BGDMA_IOC_WAIT
  * @mm: of the process that attached; a reference to the struct only
  * @files: of that process, to see it exit
@@ -376,6 +385,8 @@ struct bgdma_ctx {
 	struct mutex lock;
 	struct mutex map_lock;
 	wait_queue_head_t wq;
+	struct work_struct wake_work;
+	bool wake_slow;
 	atomic_t waiting;
 	struct mm_struct *mm;
 	void *files;
@@ -445,6 +456,14 @@ void bgdma_record_clear(struct bgdma_ctx *ctx, struct bgdma_record *rec,
 void bgdma_record_of(const struct bgdma_stream *s, struct bgdma_record *out);
 int bgdma_event_bind(struct bgdma_ctx *ctx,
 		     const struct bgdma_event_bind *arg);
+
+/* Waking: engine/wake.c */
+int bgdma_wake_init(void);
+void bgdma_wake_exit(void);
+void bgdma_ctx_wake_init(struct bgdma_ctx *ctx);
+void bgdma_ctx_wake_end(struct bgdma_ctx *ctx);
+void bgdma_ctx_wake(struct bgdma_ctx *ctx, __poll_t mask);
+struct bgdma_eventfd *bgdma_eventfd_new(int fd);
 void bgdma_eventfd_drop(struct bgdma_eventfd __rcu **where);
 void bgdma_eventfd_signal(struct bgdma_eventfd __rcu *const *where);
 

@@ -12,9 +12,12 @@ static int __init bgdma_init(void)
 {
 	int err;
 
-	err = bgdma_engine_init();
+	err = bgdma_wake_init();
 	if (err)
 		return err;
+	err = bgdma_engine_init();
+	if (err)
+		goto wake;
 	err = bgdma_fabric_init();
 	if (err)
 		goto engine;
@@ -31,6 +34,8 @@ fabric:
 	bgdma_fabric_exit();
 engine:
 	bgdma_engine_exit();
+wake:
+	bgdma_wake_exit();
 	return err;
 }
 
@@ -41,6 +46,7 @@ static void __exit bgdma_exit(void)
 	bgdma_control_exit();
 	bgdma_fabric_exit();
 	bgdma_engine_exit();
+	bgdma_wake_exit();
 	/* Callbacks of ours that still wait for their grace period. */
 	rcu_barrier();
 }

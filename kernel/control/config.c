@@ -129,6 +129,39 @@ static int bgdma_config_access(struct genl_info *info,
 	return 0;
 }
 
+/*
+ * The engine is shared by all namespaces. Who is an administrator only in one
+ * of his own may not take more of it than anybody has.
+ */
+static int bgdma_config_may(struct genl_info *info)
+{
+	static const struct {
+		int attr;
+		u64 max;
+	} shared[] = {
+		{ BGDMA_A_PARTITION_QUANTUM, BGDMA_QUANTUM_DEFAULT },
+		{ BGDMA_A_PARTITION_MAX_CONTEXTS, BGDMA_CONTEXTS_DEFAULT },
+		{ BGDMA_A_PARTITION_POLL_NS, BGDMA_POLL_NS_DEFAULT },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(shared); i++) {
+		struct nlattr *attr = info->attrs[shared[i].attr];
+		u64 value;
+
+		if (!attr)
+			continue;
+		value = nla_len(attr) == sizeof(u64) ? nla_get_u64(attr) :
+						       nla_get_u32(attr);
+		if (value > shared[i].max && !capable(CAP_NET_ADMIN)) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attr,
+					    "bgdma: more than the default needs CAP_NET_ADMIN in the initial user namespace");
+			return -EPERM;
+		}
+	}
+	return 0;
+}
+
 /* Policies have checked these; the engine reads them at any time. */
 static void bgdma_config_limits(struct genl_info *info,
 				struct bgdma_partition *part)
@@ -243,7 +276,7 @@ int bgdma_partition_new_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (!name)
 		return -EINVAL;
-	err = bgdma_config_access(info, &access);
+	err = bgdma_config_may(info) ?: bgdma_config_access(info, &access);
 	if (err)
 		return err;
 	part = bgdma_partition_new(name);
@@ -293,7 +326,7 @@ int bgdma_partition_set_doit(struct sk_buff *skb, struct genl_info *info)
 	mutex_lock(&bgdma_config_lock);
 	mutex_lock(&part->lock);
 	access = (struct bgdma_access) { part->uid, part->gid, part->mode };
-	err = bgdma_config_access(info, &access);
+	err = bgdma_config_may(info) ?: bgdma_config_access(info, &access);
 	if (!err) {
 		part->uid = access.uid;
 		part->gid = access.gid;

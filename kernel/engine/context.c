@@ -29,7 +29,7 @@ struct bgdma_ctx *bgdma_ctx_new(void)
 	kref_init(&ctx->ref);
 	mutex_init(&ctx->lock);
 	mutex_init(&ctx->map_lock);
-	init_waitqueue_head(&ctx->wq);
+	bgdma_ctx_wake_init(ctx);
 	spin_lock_init(&ctx->event_lock);
 	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC);
 	ctx->region_gen = 1;
@@ -486,6 +486,7 @@ void bgdma_ctx_release(struct bgdma_ctx *ctx)
 		bgdma_rgq_end(ctx, i);
 	for (i = 0; i < ctx->n_rec; i++)
 		bgdma_rec_end(ctx, i);
+	bgdma_ctx_wake_end(ctx);
 	bgdma_regions_free(ctx);
 	bgdma_counters_end(ctx);
 	bgdma_ctx_clear(ctx);

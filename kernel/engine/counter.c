@@ -146,7 +146,7 @@ void bgdma_counter_alert(struct bgdma_ctx *ctx, unsigned int kind, u32 slot)
 {
 	if (bgdma_ring_test_bit(ctx->uctl->enable[kind], slot))
 		bgdma_eventfd_signal(&ctx->counters[kind][slot].eventfd);
-	bgdma_ring_wake(&ctx->wq, EPOLLIN | EPOLLRDNORM);
+	bgdma_ctx_wake(ctx, EPOLLIN | EPOLLRDNORM);
 }
 
 static void bgdma_counter_error(struct bgdma_ctx *ctx, unsigned int kind,

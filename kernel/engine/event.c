@@ -91,16 +91,25 @@ void bgdma_record_of(const struct bgdma_stream *s, struct bgdma_record *out)
 	};
 }
 
-/* What peers can cause at will may not crowd out the rest. */
+/*
+ * Peers can cause events at will: of those that come with refusals there is
+ * always a quarter of the ring left for others, of those about peers that left
+ * an eighth.
+ */
 static u64 bgdma_event_room(const struct bgdma_ctx *ctx,
 			    const struct bgdma_event *event)
 {
 	u64 entries = (u64)ctx->events_mask + 1;
 
-	if (event->type == BGDMA_EVENT_OFFENDER ||
-	    event->type == BGDMA_EVENT_REFUSED)
+	switch (event->type) {
+	case BGDMA_EVENT_OFFENDER:
+	case BGDMA_EVENT_REFUSED:
 		return entries - entries / 4;
-	return entries;
+	case BGDMA_EVENT_PEER_DOWN:
+		return entries - entries / 8;
+	default:
+		return entries;
+	}
 }
 
 /**
@@ -131,45 +140,7 @@ void bgdma_event_post(struct bgdma_ctx *ctx, const struct bgdma_event *event)
 	rcu_read_lock();
 	bgdma_eventfd_signal(&ctx->event_fd);
 	rcu_read_unlock();
-	bgdma_ring_wake(&ctx->wq, EPOLLIN | EPOLLPRI);
-}
-
-static void bgdma_eventfd_free(struct rcu_head *rcu)
-{
-	struct bgdma_eventfd *efd =
-		container_of(rcu, struct bgdma_eventfd, rcu);
-
-	eventfd_ctx_put(efd->ctx);
-	kfree(efd);
-}
-
-/**
- * bgdma_eventfd_drop() - unbind an eventfd
- * @where: of the object
- *
- * Context: nobody else changes it.
- */
-void bgdma_eventfd_drop(struct bgdma_eventfd __rcu **where)
-{
-	struct bgdma_eventfd *old = rcu_dereference_protected(*where, true);
-
-	RCU_INIT_POINTER(*where, NULL);
-	if (old)
-		call_rcu(&old->rcu, bgdma_eventfd_free);
-}
-
-/**
- * bgdma_eventfd_signal() - raise an object's interrupt
- * @where: of the object
- *
- * Context: under RCU or inside a slice, no leaf lock held.
- */
-void bgdma_eventfd_signal(struct bgdma_eventfd __rcu *const *where)
-{
-	struct bgdma_eventfd *efd = bgdma_deref(*where);
-
-	if (efd)
-		bgdma_eventfd_notify(efd->ctx);
+	bgdma_ctx_wake(ctx, EPOLLIN | EPOLLPRI);
 }
 
 static struct bgdma_eventfd __rcu **
@@ -227,16 +198,9 @@ int bgdma_event_bind(struct bgdma_ctx *ctx, const struct bgdma_event_bind *arg)
 		return PTR_ERR(where);
 
 	if (arg->eventfd >= 0) {
-		efd = kzalloc(sizeof(*efd), GFP_KERNEL_ACCOUNT);
-		if (!efd)
-			return -ENOMEM;
-		efd->ctx = eventfd_ctx_fdget(arg->eventfd);
-		if (IS_ERR(efd->ctx)) {
-			int err = PTR_ERR(efd->ctx);
-
-			kfree(efd);
-			return err;
-		}
+		efd = bgdma_eventfd_new(arg->eventfd);
+		if (IS_ERR(efd))
+			return PTR_ERR(efd);
 	}
 	bgdma_eventfd_drop(where);
 	rcu_assign_pointer(*where, efd);

@@ -8,7 +8,6 @@
 
 /* bgdma_stream.flags */
 #define BGDMA_STREAM_OWNED	0	/* somebody runs it: a trylock */
-#define BGDMA_STREAM_QUEUED	1	/* in a run list; rq_lock */
 #define BGDMA_STREAM_PARKED	2	/* in a list of waiting senders; park_lock */
 #define BGDMA_STREAM_ERROR	3	/* stopped until it is cleared */
 #define BGDMA_STREAM_DEAD	4	/* never runs again */

@@ -144,10 +144,10 @@ int bgdma_inj_clear(struct bgdma_inj_fifo *fifo, bool flush)
 
 	bgdma_stream_own(s);
 	tail = bgdma_ring_tail(fifo->user);
-	if (flush) {
-		bgdma_stream_unpark(s);
+	/* One that waits looks again, and waits again: see the wake below. */
+	bgdma_stream_unpark(s);
+	if (flush)
 		bgdma_op_cancel(s);
-	}
 	if (flush || READ_ONCE(fifo->rec->code) == BGDMA_E_INDEX)
 		WRITE_ONCE(s->head, tail);
 	bgdma_ring_set_head(fifo->kern, s->head);
@@ -160,8 +160,11 @@ int bgdma_inj_clear(struct bgdma_inj_fifo *fifo, bool flush)
 	return 0;
 }
 
-/* A descriptor that was not fetched becomes a NOP and fails its counter. */
-static void bgdma_inj_drop(struct bgdma_inj_fifo *fifo, u64 seq)
+/*
+ * A descriptor that was not fetched becomes a NOP and fails its counter; false
+ * if it was such a NOP already.
+ */
+static bool bgdma_inj_drop(struct bgdma_inj_fifo *fifo, u64 seq)
 {
 	struct bgdma_desc *ring = fifo->shm.addr;
 	struct bgdma_desc nop = {
@@ -176,13 +179,15 @@ static void bgdma_inj_drop(struct bgdma_inj_fifo *fifo, u64 seq)
 	int slot;
 
 	bgdma_ring_fetch(&desc, &ring[seq & fifo->mask]);
+	if (!memcmp(&desc, &nop, sizeof(desc)))
+		return false;
 	ring[seq & fifo->mask] = nop;
 	if (desc.inj_ctr == cpu_to_le32(BGDMA_NONE))
-		return;
+		return true;
 	slot = bgdma_counter_find(s->ctx, BGDMA_INJECTION,
 				  le32_to_cpu(desc.inj_ctr), NULL, NULL);
 	if (slot < 0)
-		return;
+		return true;
 	why = (struct bgdma_record) {
 		.code = BGDMA_E_CANCELLED,
 		.desc_seq = seq,
@@ -197,6 +202,7 @@ static void bgdma_inj_drop(struct bgdma_inj_fifo *fifo, u64 seq)
 			  le32_to_cpu(desc.length));
 	bgdma_counter_fail(s->ctx, BGDMA_INJECTION, slot, &why);
 	rcu_read_unlock();
+	return true;
 }
 
 /**
@@ -225,8 +231,7 @@ int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo, struct bgdma_cancel *arg)
 	if (tail - s->head <= (u64)fifo->mask + 1) {
 		for (seq = max(s->head, arg->first);
 		     seq < tail && seq <= arg->last; seq++) {
-			bgdma_inj_drop(fifo, seq);
-			arg->cancelled++;
+			arg->cancelled += bgdma_inj_drop(fifo, seq);
 			cond_resched();
 		}
 	}

@@ -319,6 +319,7 @@ static __always_inline int bgdma_run_put(struct bgdma_stream *s, long *budget,
 	ret = bgdma_slice_put(s, n, true);
 	if (unlikely(ret))
 		return ret;
+	s->x.done = n;
 	bgdma_message_count(s, n);
 	return BGDMA_STEP_DONE;
 }

@@ -23,7 +23,7 @@ void bgdma_rec_alert(struct bgdma_rec_fifo *fifo)
 		bgdma_eventfd_signal(&fifo->eventfd);
 	else if (!atomic_read(&ctx->waiting))
 		return;
-	bgdma_ring_wake(&ctx->wq, EPOLLIN | EPOLLRDNORM);
+	bgdma_ctx_wake(ctx, EPOLLIN | EPOLLRDNORM);
 }
 
 /**

@@ -162,8 +162,12 @@ void bgdma_rec_bad_head(struct bgdma_rec_fifo *fifo)
 	};
 
 	if (bgdma_record_set(fifo->ctx, fifo->rec, &fifo->ctx->kctl->rec_error,
-			     fifo->id, &why))
+			     fifo->id, &why)) {
 		bgdma_event_post(fifo->ctx, &event);
+		rcu_read_lock();
+		bgdma_eventfd_signal(&fifo->eventfd);
+		rcu_read_unlock();
+	}
 }
 
 /**

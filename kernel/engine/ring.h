@@ -102,7 +102,7 @@ static inline void bgdma_inj_tell(struct bgdma_inj_fifo *fifo)
 
 	bgdma_ring_barrier();
 	if (unlikely(atomic_read(&ctx->waiting)))
-		bgdma_ring_wake(&ctx->wq, EPOLLIN | EPOLLRDNORM);
+		bgdma_ctx_wake(ctx, EPOLLIN | EPOLLRDNORM);
 }
 
 /* Take the bits of a doorbell word; 0 without a write when there are none. */

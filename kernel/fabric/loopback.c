@@ -55,7 +55,6 @@ static struct bgdma_ctx *bgdma_target_find(struct bgdma_stream *s, u32 rank,
 		bgdma_no_target(s, BGDMA_E_PEER_DOWN, rank);
 		return NULL;
 	}
-	bgdma_target_learn(s, target);
 	return target;
 }
 
@@ -82,6 +81,9 @@ static int bgdma_move(struct bgdma_stream *s, const struct bgdma_payload *p,
 	if (!target)
 		return s->x.fault.code;
 	ret = deliver(target, s, p, n);
+	/* Who only knocks is nobody whose end the target has to hear of. */
+	if (ret == BGDMA_STEP_DONE && s->peer != target)
+		bgdma_target_learn(s, target);
 	bgdma_busy_put(&target->busy);
 	return ret;
 }

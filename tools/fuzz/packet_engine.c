@@ -138,6 +138,10 @@ int bgdma_counter_find(struct bgdma_ctx *c, unsigned int kind, u32 handle,
 	abort();
 }
 
+void bgdma_ctx_wake(struct bgdma_ctx *c, __poll_t mask)
+{
+}
+
 void bgdma_counter_alert(struct bgdma_ctx *c, unsigned int kind, u32 slot)
 {
 	abort();

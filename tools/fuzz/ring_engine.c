@@ -144,6 +144,10 @@ void bgdma_stream_wake(struct bgdma_stream *s)
 }
 
 /* Nobody calls these here. */
+void bgdma_ctx_wake(struct bgdma_ctx *c, __poll_t mask)
+{
+}
+
 void bgdma_counter_alert(struct bgdma_ctx *c, unsigned int kind, u32 slot)
 {
 	abort();
