@@ -24,7 +24,7 @@
 
 static int fault_fd = -1;
 
-static int write_file(const char *name, const char *text)
+static inline int write_file(const char *name, const char *text)
 {
 	int fd = open(name, O_WRONLY | O_CLOEXEC);
 	ssize_t n;
@@ -37,7 +37,7 @@ static int write_file(const char *name, const char *text)
 }
 
 /* Why there is no fault injection here, or NULL. */
-static const char *faults_begin(void)
+static inline const char *faults_begin(void)
 {
 	static const char *const kinds[] = {
 		"failslab", "fail_page_alloc", "fail_usercopy",
@@ -69,7 +69,7 @@ static const char *faults_begin(void)
 	return NULL;
 }
 
-static void fault_arm(unsigned int n)
+static inline void fault_arm(unsigned int n)
 {
 	char text[16];
 	int length = snprintf(text, sizeof(text), "%u", n);
@@ -78,7 +78,7 @@ static void fault_arm(unsigned int n)
 }
 
 /* True if the fault has happened. */
-static bool fault_disarm(void)
+static inline bool fault_disarm(void)
 {
 	char text[16] = "";
 	/* Copying this out is subject to it, too: then it had not happened. */
@@ -98,7 +98,7 @@ struct account {
 	long users;	/* references on the module */
 };
 
-static long number_of(const char *name, const char *key)
+static inline long number_of(const char *name, const char *key)
 {
 	char line[256];
 	long value = -1;
@@ -118,7 +118,7 @@ static long number_of(const char *name, const char *key)
 	return value;
 }
 
-static void account_hash(__u64 *hash, const void *p, size_t n)
+static inline void account_hash(__u64 *hash, const void *p, size_t n)
 {
 	const unsigned char *byte = p;
 
@@ -126,7 +126,7 @@ static void account_hash(__u64 *hash, const void *p, size_t n)
 		*hash = (*hash ^ *byte++) * 0x100000001b3ULL;
 }
 
-static void account_see(struct nlattr **attrs, void *arg)
+static inline void account_see(struct nlattr **attrs, void *arg)
 {
 	int i;
 
@@ -142,7 +142,7 @@ static void account_see(struct nlattr **attrs, void *arg)
 
 static struct link account_link;
 
-static void account(struct account *out)
+static inline void account(struct account *out)
 {
 	static const int dumps[] = {
 		BGDMA_CMD_PARTITION_GET, BGDMA_CMD_NODE_GET, BGDMA_CMD_CTX_GET,
@@ -186,13 +186,14 @@ struct faulty {
 #define FAULTY_MAY(name, prepare, call, undo)		\
 	{ name, prepare, call, undo, true }
 
-static bool fault_errno(int ret)
+static inline bool fault_errno(int ret)
 {
 	return ret == -ENOMEM || ret == -EFAULT || ret == -ENOBUFS ||
 	       ret == -EAGAIN;
 }
 
-static void __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
+static inline void __attribute__((format(printf, 1, 2)))
+complain(const char *fmt, ...)
 {
 	va_list args;
 
@@ -203,8 +204,8 @@ static void __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
 	va_end(args);
 }
 
-static bool account_same(const struct faulty *f, unsigned int n,
-			 const char *when, const struct account *before)
+static inline bool account_same(const struct faulty *f, unsigned int n,
+				const char *when, const struct account *before)
 {
 	struct account now;
 
@@ -220,7 +221,7 @@ static bool account_same(const struct faulty *f, unsigned int n,
 }
 
 /* One round; 1: go on, 0: the call has passed, -1: complaint. */
-static int fault_round(const struct faulty *f, unsigned int n)
+static inline int fault_round(const struct faulty *f, unsigned int n)
 {
 	struct account first, before;
 	bool hit;
@@ -253,7 +254,7 @@ static int fault_round(const struct faulty *f, unsigned int n)
 }
 
 /* How many faults the call has seen, or -1 after a complaint. */
-static int fault_all(const struct faulty *f)
+static inline int fault_all(const struct faulty *f)
 {
 	unsigned int n;
 	int ret = 1;
