@@ -73,6 +73,52 @@ TEST_F(cancel, what_has_not_started)
 	EXPECT_FALSE(counter_error(&a->n, INJ, a->ic));
 }
 
+TEST_F(cancel, without_a_counter)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d;
+	__u64 first;
+	__u32 i;
+
+	block(a, b);
+	first = a->inj.tail;
+	for (i = 0; i < 3; i++) {
+		d = d_number(1, &b->rec, i);
+		put_in(&a->inj, &d);
+	}
+	post(&a->inj);
+	EXPECT_EQ(2, cancel(&a->inj, first, first + 1));
+	drain(a, b, first - 1);
+	EXPECT_TRUE(until(load(&a->inj.kern->done) == first + 3));
+	EXPECT_EQ(BGDMA_FIFO_RUNNING, load(&a->inj.kern->state));
+	EXPECT_EQ(0, load(&a->inj.rec->code));
+}
+
+TEST_F(cancel, flush_of_a_remote_get_queue)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d[2], get = d_rget(1, b->rgq, a->mem.handle, 0, 2);
+	__u32 got = 0;
+
+	d[0] = d_memfifo(0, a->rec.id, b->mem.handle, 0, PAIR_BYTES);
+	d[1] = d_number(0, &a->rec, 1);
+	memcpy(a->mem.p, d, sizeof(d));
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &get));
+	ASSERT_TRUE(until(load(&a->rec.kern->starved)));
+	EXPECT_EQ(0, clear_error(&b->n, BGDMA_KIND_RGET_QUEUE, b->rgq,
+				 BGDMA_CLEAR_FLUSH));
+	/* What is under way goes on; what waited behind it is gone. */
+	d[0] = d_number(0, &a->rec, 2);
+	memcpy(a->mem.p, d, sizeof(d[0]));
+	get = d_rget(1, b->rgq, a->mem.handle, 0, 1);
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &get));
+	while (got < PAIR_BYTES) {
+		got += packet_wait(&a->rec)->bytes;
+		packet_drop(&a->rec);
+	}
+	EXPECT_EQ(2, number_wait(&a->rec));
+}
+
 TEST_F(cancel, a_transfer_under_way)
 {
 	struct end *a = &self->a, *b = &self->b;

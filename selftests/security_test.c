@@ -405,6 +405,7 @@ TEST_F(death, x3_of_a_peer)
 	/* A counter that only this peer may move, and that waits for it. */
 	store(&a->n.uctl->leases, 1);
 	store(&lease->lease_peer, 2);
+	store(&lease->lease_ctx, 0);
 	counter_add(&a->n, REC, a->rc, 1);
 	if (full) {
 		/* We wait for it, too. */
