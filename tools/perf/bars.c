@@ -20,6 +20,8 @@ static const struct {
 	{ "bandwidth", bandwidth },
 	{ "idle", idle },
 	{ "growth", growth },
+	{ "attack", under_attack },
+	{ "traffic", traffic },
 };
 
 #define SUBJECTS	(sizeof(subjects) / sizeof(subjects[0]))

@@ -80,6 +80,16 @@ def of_growth(cpus):
                   1.2)
 
 
+def of_attack(attacked):
+    """A user's bandwidth beside each attacker, of half of it alone."""
+    times = attacked["1 MiB put"]
+    alone = statistics.median(times["alone"])
+    for name, found in times.items():
+        if name not in ("alone", "computing"):
+            yield bar(f"1 MiB put beside {name}: of the fair share",
+                      2 * alone / statistics.median(found), 0.8, "at least")
+
+
 def judge(figures):
     """All bars that these figures allow to judge."""
     result = []
@@ -91,6 +101,8 @@ def judge(figures):
         result += of_growth(figures["growth"])
     if "idle" in figures:
         result += of_idleness(figures["numbers"], figures["tool"])
+    if "attacked" in figures:
+        result += of_attack(figures["attacked"])
     return result
 
 

@@ -34,6 +34,19 @@ struct bgdma_ctx *attach(uint32_t rank, int number)
 	return ctx;
 }
 
+struct bgdma_ctx *attach_many(uint32_t rank, uint32_t inj_fifos)
+{
+	struct bgdma_attach_attr attr = {
+		.partition = PARTITION,
+		.rank = rank,
+		.inj_fifos = inj_fifos,
+	};
+	struct bgdma_ctx *ctx;
+
+	must(bgdma_attach(&ctx, &attr));
+	return ctx;
+}
+
 void ends_open(struct ends *e)
 {
 	const struct bgdma_grant_attr anyone = {

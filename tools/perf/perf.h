@@ -37,6 +37,8 @@ do {									\
 
 /* A context of a node; ctx: its number, or -1 for any. */
 struct bgdma_ctx *attach(uint32_t rank, int ctx);
+/* One with room for so many injection FIFOs. */
+struct bgdma_ctx *attach_many(uint32_t rank, uint32_t inj_fifos);
 
 /* FIFOs and counters of both ends, granted to each other. */
 void ends_open(struct ends *ends);
@@ -85,5 +87,7 @@ void ping_pong(void);
 void bandwidth(void);
 void idle(void);
 void growth(void);
+void under_attack(void);
+void traffic(void);
 
 #endif /* BGDMA_PERF_H */
