@@ -44,6 +44,7 @@ SOURCE_FILES = (
     "scripts/kernel-doc",
     "tools/testing/selftests/kselftest_harness.h",
     "tools/testing/selftests/kselftest.h",
+    "tools/testing/selftests/lib.mk",
 )
 
 
