@@ -13,6 +13,7 @@
 #define ROUNDS		4096U
 #define RING_BYTES	16384
 #define RING_ENTRIES	16
+#define FIFOS_MAX	1000
 
 struct node {
 	struct bgdma_ctx *ctx;
@@ -22,7 +23,7 @@ struct node {
 
 static struct node *nodes;
 static unsigned int n_nodes;
-static struct bgdma_inj_fifo **fifos;
+static struct bgdma_inj_fifo *fifos[FIFOS_MAX];
 static unsigned int n_fifos;
 
 static inline void send_and_read(struct bgdma_inj_fifo *out,
@@ -149,21 +150,17 @@ static void of_fifos(unsigned int n)
 
 	open_nodes("grow2", 2, n + 1);
 	n_fifos = n;
-	fifos = calloc(n, sizeof(*fifos));
-	if (!fifos)
-		die("calloc", -ENOMEM);
 	for (i = 0; i < n; i++)
 		must(bgdma_inj_create(nodes[0].ctx, &out, &fifos[i]));
 	snprintf(name, sizeof(name), "8 B, each by the next of %u FIFOs", n);
 	count(name, ROUNDS, through_fifos);
-	free(fifos);
 	close_nodes();
 }
 
 void growth(void)
 {
 	static const unsigned int sizes[] = { 2, 64, 4096 };
-	static const unsigned int counts[] = { 1, 10, 100, 1000 };
+	static const unsigned int counts[] = { 1, 10, 100, FIFOS_MAX };
 	struct rlimit files = { 8192, 8192 };
 	size_t i;
 
