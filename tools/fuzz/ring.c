@@ -122,8 +122,10 @@ static void cancel(struct input *in)
 {
 	uint64_t first = take(in, 2), last = take(in, 2), seq;
 	uint32_t cancelled, expected = 0;
+	struct bgdma_desc nop;
 	int err;
 
+	bgdma_desc_nop(&nop, 0);
 	if (take(in, 1) & 1)
 		last = UINT64_MAX;
 	err = ring_cancel(first, last, &cancelled);
@@ -138,8 +140,9 @@ static void cancel(struct input *in)
 	for (seq = fetched; seq < published; seq++) {
 		if (seq < first || seq > last)
 			continue;
-		bgdma_desc_nop(&list[seq], 0);
-		expected++;
+		/* What was cancelled is not cancelled again. */
+		expected += memcmp(&list[seq], &nop, sizeof(nop)) != 0;
+		list[seq] = nop;
 	}
 	must(cancelled == expected);
 }
