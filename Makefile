@@ -138,10 +138,11 @@ shell: modules tools demos selftests	## a shell in a virtual machine with the mo
 bench: modules tools perf	## measure, in a virtual machine
 	@+$(call SUBMAKE,tools/perf,bench SERIES=$(SERIES))
 
-install: lib tools man	## library, headers, program, man pages to DESTDIR, PREFIX
+install: lib tools perf man	## library, headers, programs, man pages to DESTDIR, PREFIX
 	@rm -f $(BUILD)/lib/libbgdma.pc
 	@+$(call SUBMAKE,lib,install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX))
 	@+$(call SUBMAKE,tools/bgdma,install DESTDIR=$(DESTDIR) prefix=$(PREFIX))
+	@+$(call SUBMAKE,tools/perf,install DESTDIR=$(DESTDIR) prefix=$(PREFIX))
 	@for page in $(filter %.4 %.8,$(PAGES)); do \
 		install -D -m 644 $$page \
 			$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} \

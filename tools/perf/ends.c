@@ -16,7 +16,7 @@
 
 void die(const char *what, int err)
 {
-	fprintf(stderr, "bars: %s: %s\n", what, strerror(-err));
+	fprintf(stderr, "bgdma-perf: %s: %s\n", what, strerror(-err));
 	exit(1);
 }
 

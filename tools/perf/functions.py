@@ -35,7 +35,7 @@ def name_of(address, kernel, user):
     if address >> 63:
         return kernel.name(address) or "[kernel]"
     if address < 1 << 32:
-        return f"{user.name(address)} [bars]"
+        return f"{user.name(address)} [bgdma-perf]"
     return "[libc]"
 
 

@@ -10,7 +10,7 @@
 
 #include <bgdma/bgdma.h>
 
-#define PARTITION	"bars"
+#define PARTITION	"perf"
 #define BATCH		32
 #define PAIRS		15
 
