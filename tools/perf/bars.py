@@ -3,54 +3,55 @@
 
 import statistics
 
+from spread import ratios, spread, totals
+
 EACH, BATCH = "doorbell each", "batches of 32"
 KIB = 1024
 
 
-def total(cpus, kinds=("user", "kernel")):
-    """Instructions of all processors, without what was spent waiting."""
-    return sum(cpu[kind] for cpu in cpus.values() for kind in kinds)
-
-
-def bar(name, value, limit, sense="at most"):
-    """One bar."""
+def bar(name, values, limit, sense="at most"):
+    """One bar: that the median of values, or the only one, keeps to it."""
+    found = spread(values)
+    value = found["median"]
     met = {"at most": value <= limit, "at least": value >= limit,
            "exactly": value == limit}[sense]
-    return {"bar": name, "value": round(value, 3), "limit": limit,
-            "sense": sense, "met": met}
+    return {"bar": name, "value": value, "limit": limit, "sense": sense,
+            "met": met} | \
+        ({"low": found["low"], "high": found["high"]}
+         if isinstance(values, list) else {})
 
 
-def of_instructions(cpus):
+def of_instructions(counted):
     """Bars of the step count."""
-    insns = {name: total(per_cpu) for name, per_cpu in cpus.items()}
+    insns = {name: totals(regions) for name, regions in counted.items()}
     peer = insns["process_vm_readv 4 KiB"]
     yield bar(f"8 B message, {EACH}: instructions",
               insns[f"8 B message, {EACH}"], 1200)
     yield bar(f"8 B message, {BATCH}: instructions",
               insns[f"8 B message, {BATCH}"], 430)
     yield bar(f"4 KiB put, {EACH}: of process_vm_readv's instructions",
-              insns[f"4 KiB put, {EACH}"] / peer, 0.6)
+              ratios(insns[f"4 KiB put, {EACH}"], peer), 0.6)
     yield bar(f"4 KiB put, {BATCH}: of process_vm_readv's instructions",
-              insns[f"4 KiB put, {BATCH}"] / peer, 0.4)
-    sides = cpus["8 B round trip, polling"].values()
+              ratios(insns[f"4 KiB put, {BATCH}"], peer), 0.4)
     yield bar("8 B round trip, polling: instructions of a side",
-              max(side["user"] + side["kernel"] for side in sides), 1200)
+              [max(side["user"] + side["kernel"] for side in cpus.values())
+               for cpus in counted["8 B round trip, polling"]["regions"]],
+              1200)
 
 
 def of_times(times):
-    """Bars of the step time: medians of the ratios of pairs."""
-    def median(name, peer):
-        return statistics.median(
-            a / b for a, b in zip(times[name], times[peer]))
+    """Bars of the step time: ratios of what was taken in turn."""
+    def of(name, peer):
+        return ratios(times[name]["runs"], times[peer]["runs"])
 
     yield bar("8 B half round trip, polling: of a failing ioctl's time",
-              median("half round trip", "failing ioctl"), 3)
+              of("half round trip", "failing ioctl"), 3)
     for size in ("1 MiB", "4 MiB"):
         yield bar(f"{size} put: of process_vm_readv's bandwidth",
-                  median(f"process_vm_readv {size}", f"put {size}"), 1.4,
+                  of(f"process_vm_readv {size}", f"put {size}"), 1.4,
                   "at least")
         yield bar(f"{size} put: of memcpy's bandwidth",
-                  median(f"memcpy {size}", f"put {size}"), 0.8, "at least")
+                  of(f"memcpy {size}", f"put {size}"), 0.8, "at least")
 
 
 def of_idleness(numbers, tool):
@@ -70,14 +71,14 @@ def of_idleness(numbers, tool):
               tool["idle node"][0]["memory"] / KIB, 64)
 
 
-def of_growth(cpus):
+def of_growth(counted):
     """Bars of the step growth."""
     for which in ("the next of", "all of"):
-        few, many = (next(total(per_cpu) for name, per_cpu in cpus.items()
+        few, many = (next(totals(regions) for name, regions in counted.items()
                           if name.startswith(f"8 B to {which} {nodes} nodes"))
                      for nodes in (2, 4096))
-        yield bar(f"8 B to {which} 4,096 nodes: of the cost at 2", many / few,
-                  1.2)
+        yield bar(f"8 B to {which} 4,096 nodes: of the cost at 2",
+                  ratios(many, few), 1.2)
 
 
 def of_attack(attacked):
@@ -87,7 +88,7 @@ def of_attack(attacked):
     for name, found in times.items():
         if name not in ("alone", "computing"):
             yield bar(f"1 MiB put beside {name}: of the fair share",
-                      2 * alone / statistics.median(found), 0.8, "at least")
+                      [2 * alone / ns for ns in found], 0.8, "at least")
 
 
 def judge(figures):
@@ -104,35 +105,3 @@ def judge(figures):
     if "attacked" in figures:
         result += of_attack(figures["attacked"])
     return result
-
-
-def tell(figures):
-    """The figures as tables."""
-    print(f"\nLinux {figures['kernel']}")
-    counted = figures.get("instructions", {}) | figures.get("growth", {})
-    if counted:
-        print(f"\n{'instructions per operation':46}{'all':>8}{'user':>8}"
-              f"{'kernel':>8}{'waiting':>9}")
-    for name, cpus in counted.items():
-        print(f"{name:46}{total(cpus):8.0f}{total(cpus, ['user']):8.0f}"
-              f"{total(cpus, ['kernel']):8.0f}"
-              f"{total(cpus, ['waiting']):9.0f}")
-    if "nanoseconds" in figures:
-        print("\nmicroseconds per operation: median (least to most)")
-    for name, times in figures.get("nanoseconds", {}).items():
-        print(f"{name:46}{statistics.median(times) / 1000:10.2f}"
-              f"   ({min(times) / 1000:.2f} to {max(times) / 1000:.2f})")
-    if figures.get("host_load", 0) > 0.3:
-        print(f"The host was busy ({figures['host_load']} a processor): "
-              "these times mean little.")
-    if "numbers" in figures:
-        print("\nother numbers")
-    for name, value in figures.get("numbers", {}).items():
-        print(f"{name:56}{value:10}")
-    for name, says in figures.get("tool", {}).items():
-        if isinstance(says, list):
-            print(f"{name + ': bytes of memory':56}{says[0]['memory']:10}")
-    print("\nbars")
-    for one in figures["bars"]:
-        print(f"{'met   ' if one['met'] else 'MISSED'} {one['bar']:60}"
-              f"{one['value']:8.4g}  {one['sense']} {one['limit']}")
