@@ -516,7 +516,6 @@ u32 bgdma_engine_threads(void);
 
 u32 bgdma_desc_check(const struct bgdma_stream *s, struct bgdma_fault *fault);
 long bgdma_stream_run(struct bgdma_stream *s, long budget, u32 each);
-void bgdma_op_fail(struct bgdma_stream *s);
 void bgdma_op_cancel(struct bgdma_stream *s);
 
 extern const u32 bgdma_ops_supported;

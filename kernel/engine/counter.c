@@ -149,8 +149,17 @@ void bgdma_counter_alert(struct bgdma_ctx *ctx, unsigned int kind, u32 slot)
 	bgdma_ctx_wake(ctx, EPOLLIN | EPOLLRDNORM);
 }
 
-static void bgdma_counter_error(struct bgdma_ctx *ctx, unsigned int kind,
-				u32 slot, const struct bgdma_record *why)
+/**
+ * bgdma_counter_fail() - tell a counter that its transfer failed
+ * @ctx: owner of the counter
+ * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
+ * @slot: from bgdma_counter_find()
+ * @why: record to show
+ *
+ * Context: as bgdma_counter_sub().
+ */
+void bgdma_counter_fail(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
+			const struct bgdma_record *why)
 {
 	struct bgdma_event event = {
 		.type = BGDMA_EVENT_COUNTER,
@@ -183,7 +192,7 @@ static noinline void bgdma_counter_underflow(struct bgdma_ctx *ctx,
 		.offset = value,
 	};
 
-	bgdma_counter_error(ctx, kind, slot, &why);
+	bgdma_counter_fail(ctx, kind, slot, &why);
 }
 
 /**
@@ -207,21 +216,6 @@ void bgdma_counter_low(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
 	/* The value before the look for sleepers: ring.h. */
 	bgdma_ring_barrier();
 	bgdma_counter_wake(ctx, kind, slot);
-}
-
-/**
- * bgdma_counter_fail() - tell a counter that its transfer failed
- * @ctx: owner of the counter
- * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
- * @slot: from bgdma_counter_find()
- * @why: record to show
- *
- * Context: as bgdma_counter_sub().
- */
-void bgdma_counter_fail(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
-			const struct bgdma_record *why)
-{
-	bgdma_counter_error(ctx, kind, slot, why);
 }
 
 /**
@@ -306,7 +300,7 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
 			    READ_ONCE(cell->lease_peer) != peer->rank ||
 			    (id != BGDMA_CTX_ANY && id != peer->ctx))
 				continue;
-			bgdma_counter_error(ctx, kind, slot, &why);
+			bgdma_counter_fail(ctx, kind, slot, &why);
 			any = true;
 		}
 	}

@@ -15,6 +15,7 @@
  */
 #include <linux/kthread.h>
 #include <linux/ktime.h>
+#include <linux/nospec.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -117,8 +118,10 @@ bgdma_doorbell_own(struct bgdma_ctx *ctx, u32 id, long budget)
 	bool mine = false;
 
 	bgdma_slice_begin();
-	if (likely(id < ctx->n_inj))
+	if (likely(id < ctx->n_inj)) {
+		id = array_index_nospec(id, ctx->n_inj);
 		fifo = bgdma_deref(ctx->inj[id]);
+	}
 	if (likely(fifo)) {
 		unsigned long none = 0;
 
@@ -175,11 +178,14 @@ static void bgdma_doorbell_rec(struct bgdma_ctx *ctx)
 
 	while (bits) {
 		u32 id = __ffs64(bits);
-		struct bgdma_rec_fifo *fifo;
+		struct bgdma_rec_fifo *fifo = NULL;
 
 		bits &= bits - 1;
 		rcu_read_lock();
-		fifo = id < ctx->n_rec ? rcu_dereference(ctx->rec[id]) : NULL;
+		if (id < ctx->n_rec) {
+			id = array_index_nospec(id, ctx->n_rec);
+			fifo = rcu_dereference(ctx->rec[id]);
+		}
 		if (fifo)
 			bgdma_rec_kick(fifo);
 		rcu_read_unlock();

@@ -379,13 +379,11 @@ static noinline void bgdma_op_end(struct bgdma_stream *s)
 	s->deadline = 0;
 }
 
-/**
- * bgdma_op_fail() - a transfer cannot go on
- * @s: owned; s->x.fault says why
- *
- * An injection FIFO stops; a descriptor from elsewhere is refused.
+/*
+ * A transfer cannot go on; s->x.fault says why. An injection FIFO stops; a
+ * descriptor from elsewhere is refused.
  */
-noinline void bgdma_op_fail(struct bgdma_stream *s)
+static noinline void bgdma_op_fail(struct bgdma_stream *s)
 {
 	bgdma_op_end(s);
 	if (s->kind == BGDMA_KIND_INJ_FIFO) {

@@ -25,7 +25,7 @@
 #define COUNT_FULL	1	/* bgdma_counter_sub(): its sub_return */
 #define VALUE_ACQUIRE	2	/* bgdma_counter_read(), bgdma_counter_there() */
 #define HIT_BARRIER	3	/* bgdma_counter_sub(), bgdma_counter_low() */
-#define ERROR_BARRIER	4	/* bgdma_counter_error() */
+#define ERROR_BARRIER	4	/* bgdma_counter_fail() */
 #define WAITER_BARRIER	5	/* bgdma_wait(): its prepare_to_wait() */
 
 #include "memory.pml"
