@@ -329,6 +329,8 @@ void bgdma_region_write_pages(const struct bgdma_region *region, u64 off,
  * @waiting: tasks in BGDMA_IOC_WAIT
  * @mm: of the process that attached; a reference to the struct only
  * @files: of that process, to see it exit
+ * @process: that process; joined before it is attached
+ * @process_node: in process.contexts; its lock
  * @partition: reference
  * @user: scheduling and limits of its owner
  * @rank: node
@@ -336,6 +338,7 @@ void bgdma_region_write_pages(const struct bgdma_region *region, u64 off,
  * @who: itself as a principal
  * @attached: published; partition.lock
  * @dead: the partition, or the process, is gone
+ * @ending: somebody frees, or freed, what it holds
  * @released: freed what it held; @lock
  * @n_inj: room in @inj
  * @n_rec: room in @rec
@@ -390,6 +393,8 @@ struct bgdma_ctx {
 	atomic_t waiting;
 	struct mm_struct *mm;
 	void *files;
+	struct bgdma_process *process;
+	struct list_head process_node;
 	struct bgdma_partition *partition;
 	struct bgdma_user *user;
 	u32 rank;
@@ -397,6 +402,7 @@ struct bgdma_ctx {
 	struct bgdma_principal who;
 	bool attached;
 	bool dead;
+	bool ending;
 	bool released;
 	u32 n_inj, n_rec, n_rgq, n_ctr[2];
 	struct bgdma_shm area[BGDMA_AREA_COUNT];
@@ -446,6 +452,13 @@ size_t bgdma_ctx_bytes(struct bgdma_ctx *ctx);
 void bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out);
 void bgdma_stats_add(struct bgdma_stream_stats *sum,
 		     const struct bgdma_stream_stats *more);
+
+/* Processes: engine/process.c */
+int bgdma_process_init(void);
+void bgdma_process_exit(void);
+int bgdma_process_join(struct bgdma_ctx *ctx);
+void bgdma_process_leave(struct bgdma_ctx *ctx);
+void bgdma_process_dies(struct bgdma_ctx *ctx);
 
 /* Events and records: engine/event.c */
 void bgdma_event_post(struct bgdma_ctx *ctx, const struct bgdma_event *event);

@@ -15,9 +15,12 @@ static int __init bgdma_init(void)
 	err = bgdma_wake_init();
 	if (err)
 		return err;
-	err = bgdma_engine_init();
+	err = bgdma_process_init();
 	if (err)
 		goto wake;
+	err = bgdma_engine_init();
+	if (err)
+		goto process;
 	err = bgdma_fabric_init();
 	if (err)
 		goto engine;
@@ -34,6 +37,8 @@ fabric:
 	bgdma_fabric_exit();
 engine:
 	bgdma_engine_exit();
+process:
+	bgdma_process_exit();
 wake:
 	bgdma_wake_exit();
 	return err;
@@ -46,6 +51,7 @@ static void __exit bgdma_exit(void)
 	bgdma_control_exit();
 	bgdma_fabric_exit();
 	bgdma_engine_exit();
+	bgdma_process_exit();
 	bgdma_wake_exit();
 	/* Callbacks of ours that still wait for their grace period. */
 	rcu_barrier();

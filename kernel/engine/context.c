@@ -37,6 +37,7 @@ struct bgdma_ctx *bgdma_ctx_new(void)
 	INIT_LIST_HEAD(&ctx->rq_node);
 	INIT_LIST_HEAD(&ctx->poll_node);
 	INIT_LIST_HEAD(&ctx->part_node);
+	INIT_LIST_HEAD(&ctx->process_node);
 	return ctx;
 }
 
@@ -243,22 +244,27 @@ int bgdma_ctx_attach(struct bgdma_ctx *ctx, struct bgdma_attach *arg)
 	ctx->mm = current->mm;
 	mmgrab(ctx->mm);
 	ctx->files = current->files;
+	err = bgdma_process_join(ctx);
+	if (err)
+		goto clear;
 	err = bgdma_attach_areas(ctx, arg);
 	if (err)
-		goto clear;
+		goto leave;
 	err = bgdma_attach_tables(ctx);
 	if (err)
-		goto clear;
+		goto leave;
 	bgdma_busy_init(&ctx->busy);
 	err = bgdma_partition_attach(part, ctx, want);
 	if (err)
-		goto clear;
+		goto leave;
 
 	arg->ctx = ctx->id;
 	arg->incarnation = ctx->who.incarnation;
 	memcpy(arg->dims, part->dims, sizeof(arg->dims));
 	arg->torus = part->torus;
 	return 0;
+leave:
+	bgdma_process_leave(ctx);
 clear:
 	bgdma_ctx_clear(ctx);
 	return err;
@@ -273,6 +279,7 @@ clear:
 void bgdma_ctx_abandon(struct bgdma_ctx *ctx)
 {
 	bgdma_partition_abandon(ctx);
+	bgdma_process_leave(ctx);
 	bgdma_ctx_clear(ctx);
 }
 
@@ -457,21 +464,23 @@ static void bgdma_counters_end(struct bgdma_ctx *ctx)
 
 /**
  * bgdma_ctx_release() - free what a context holds
- * @ctx: of a file that is closed, or whose process exits
+ * @ctx: of a file that is closed, or whose process ends
  *
  * When it returns every page is unpinned and uncharged, every id is free and
  * every peer was told. Doing it again does nothing: the process that exits does
- * it, and whoever closes the file last. The partition stays for the latter.
+ * it, the worker of its end, and whoever closes the file last. The partition
+ * stays for the latter.
  */
 void bgdma_ctx_release(struct bgdma_ctx *ctx)
 {
 	struct bgdma_partition *part = ctx->partition;
 	u32 i;
 
-	if (!ctx->attached || ctx->released)
+	/* Pairs with bgdma_partition_publish(). */
+	if (!smp_load_acquire(&ctx->attached))
 		return;
 	bgdma_partition_detach(ctx);
-	if (!ctx->released)
+	if (!xchg(&ctx->ending, true))
 		bgdma_busy_put(&ctx->calls);
 	bgdma_busy_wait(&ctx->calls);
 	bgdma_busy_wait(&ctx->busy);

@@ -99,16 +99,6 @@ void bgdma_shm_free(struct bgdma_shm *shm)
 	memset(shm, 0, sizeof(*shm));
 }
 
-/* Areas are mapped whole: a part of one would need its own bookkeeping. */
-static int bgdma_vma_may_split(struct vm_area_struct *vma, unsigned long addr)
-{
-	return -EINVAL;
-}
-
-static const struct vm_operations_struct bgdma_vm_ops = {
-	.may_split = bgdma_vma_may_split,
-};
-
 /**
  * bgdma_shm_mmap() - map all of it
  * @shm: what
@@ -135,7 +125,6 @@ int bgdma_shm_mmap(struct bgdma_shm *shm, struct vm_area_struct *vma)
 	/* VM_IO: nor can madvise() have a child inherit it after all. */
 	bgdma_vm_flags(vma, VM_IO | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
 		       VM_MAYEXEC | (shm->writable ? 0 : VM_MAYWRITE));
-	vma->vm_ops = &bgdma_vm_ops;
 
 	for (round = 0; round <= shm->twice; round++) {
 		unsigned long left = shm->nr;

@@ -39,6 +39,7 @@ static int bgdma_release(struct inode *inode, struct file *file)
 {
 	struct bgdma_ctx *ctx = file->private_data;
 
+	bgdma_process_leave(ctx);
 	bgdma_ctx_release(ctx);
 	if (ctx->partition)
 		bgdma_partition_put(ctx->partition);

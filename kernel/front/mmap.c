@@ -3,7 +3,36 @@
  * Mapping the shared areas. Only map_lock is taken here: ctx.lock is held over
  * copies to user space, which may take mmap_lock, which we hold.
  */
+#include <linux/sched/signal.h>
+
 #include "front.h"
+
+/* Areas are mapped whole: a part of one would need its own bookkeeping. */
+static int bgdma_vma_may_split(struct vm_area_struct *vma, unsigned long addr)
+{
+	return -EINVAL;
+}
+
+/*
+ * Areas have no name. But before a process writes its core it looks which of its
+ * mappings go in, asking for their names, and that is where peers need no longer
+ * wait for it. A process with memory of its own, or with files of its own, that
+ * dumps core says nothing about the one that attached.
+ */
+static const char *bgdma_vma_name(struct vm_area_struct *vma)
+{
+	struct bgdma_ctx *ctx = vma->vm_file->private_data;
+
+	if (current->mm == vma->vm_mm && current->signal->core_state &&
+	    current->files == ctx->files)
+		bgdma_process_dies(ctx);
+	return NULL;
+}
+
+static const struct vm_operations_struct bgdma_vm_ops = {
+	.may_split = bgdma_vma_may_split,
+	.name = bgdma_vma_name,
+};
 
 /* What an offset names; its memory stays while map_lock is held. */
 static struct bgdma_shm *bgdma_map_find(struct bgdma_ctx *ctx, u64 offset)
@@ -56,6 +85,8 @@ int bgdma_mmap(struct file *file, struct vm_area_struct *vma)
 	mutex_lock(&ctx->map_lock);
 	shm = bgdma_map_find(ctx, (u64)vma->vm_pgoff << PAGE_SHIFT);
 	err = shm ? bgdma_shm_mmap(shm, vma) : -EINVAL;
+	if (!err)
+		vma->vm_ops = &bgdma_vm_ops;
 	mutex_unlock(&ctx->map_lock);
 	bgdma_call_end(ctx);
 	return err;

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SPEC X-3: processes that end in ways that keep their files open. Peers are
+ * told all the same, and others are not taken for dead.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+#include "utils.h"
+
+#define PATTERN	"/proc/sys/kernel/core_pattern"
+/* It takes a dump and never reads it. */
+#define LAZY	"|/bin/sleep 300"
+
+/* ---- A child at rank 2 ------------------------------------------------ */
+
+static struct {
+	__u32 ready, go, rec;
+	pid_t other;
+} *told;
+
+/* One that @a heard of, so that it is told of the end. */
+static pid_t born(struct end *a, void (*live)(void))
+{
+	pid_t pid;
+
+	told->ready = told->go = 0;
+	told->rec = a->rec.id;
+	pid = fork();
+	if (!pid) {
+		struct end c;
+		struct bgdma_desc d;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		end_new(&c, 2);
+		d = d_number(0, &(struct rec){ .id = told->rec }, 1);
+		must(run(&c.inj, &d));
+		live();
+		_exit(1);
+	}
+	must(pid);
+	must(until(load(&told->ready)) ? 0 : -ETIME);
+	packet_wait(&a->rec);
+	packet_drop(&a->rec);
+	return pid;
+}
+
+/* It told that it is ready; now it waits for the word to go on. */
+static void ready(void)
+{
+	store(&told->ready, 1);
+	while (!load(&told->go))
+		usleep(1000);
+}
+
+static void reap(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+FIXTURE(end) {
+	struct end a, b;
+	char pattern[256];
+};
+
+FIXTURE_SETUP(end)
+{
+	pair_new(&self->a, &self->b);
+	told = shared(sizeof(*told));
+	self->pattern[0] = '\0';
+}
+
+FIXTURE_TEARDOWN(end)
+{
+	node_close(&self->b.n);
+	node_close(&self->a.n);
+}
+
+static ssize_t file(const char *path, const char *text, char *old, size_t size)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : old ? read(fd, old, size - 1) : 0;
+
+	if (n >= 0 && old)
+		old[n] = '\0';
+	if (n >= 0 && text)
+		n = pwrite(fd, text, strlen(text), 0);
+	close(fd);
+	return n;
+}
+
+static bool peer_down(struct node *n, __u32 rank)
+{
+	struct bgdma_event e;
+
+	do {
+		if (!event_wait(n, BGDMA_EVENT_PEER_DOWN, &e))
+			return false;
+	} while (e.peer_rank != rank);
+	return true;
+}
+
+static bool free_again(__u32 rank)
+{
+	struct bgdma_attach at = { .ctx = 0 };
+	struct node n;
+
+	if (node_try(&n, PARTITION, rank, &at))
+		return false;
+	node_close(&n);
+	return true;
+}
+
+/* ---- Dumping core ----------------------------------------------------- */
+
+static void crash(void)
+{
+	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+
+	must(setrlimit(RLIMIT_CORE, &all));
+	ready();
+	abort();
+}
+
+TEST_F(end, x3_of_one_that_dumps_core)
+{
+	pid_t pid;
+
+	if (access("/bin/sleep", X_OK))
+		SKIP(return, "no /bin/sleep to take the dump");
+	if (file(PATTERN, LAZY, self->pattern, sizeof(self->pattern)) < 0)
+		SKIP(return, "cannot set core_pattern");
+	pid = born(&self->a, crash);
+	store(&told->go, 1);
+	EXPECT_TRUE(peer_down(&self->a.n, 2));
+	EXPECT_TRUE(until(free_again(2)));
+	/* The dump is not written yet: 64 KiB of it are in the pipe. */
+	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
+	reap(pid);
+	EXPECT_LT(0, file(PATTERN, self->pattern, NULL, 0));
+}
+
+/* ---- Files that live on ----------------------------------------------- */
+
+/* Files are the same, memory is not. */
+static void share_files(void)
+{
+	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0,
+				   0);
+
+	if (!pid) {
+		for (;;)
+			pause();
+	}
+	told->other = pid;
+	ready();
+}
+
+TEST_F(end, x3_of_one_whose_files_live_on)
+{
+	pid_t pid = born(&self->a, share_files);
+
+	reap(pid);
+	EXPECT_TRUE(peer_down(&self->a.n, 2));
+	EXPECT_TRUE(until(free_again(2)));
+	EXPECT_EQ(0, kill(told->other, 0));
+	kill(told->other, SIGKILL);
+}
+
+/* All files stay open. */
+static void become_another(void)
+{
+	int fd;
+
+	for (fd = 3; fd < 64; fd++)
+		fcntl(fd, F_SETFD, 0);
+	ready();
+	execl("/bin/sleep", "sleep", "300", NULL);
+}
+
+TEST_F(end, x3_of_one_that_becomes_another)
+{
+	pid_t pid;
+
+	if (access("/bin/sleep", X_OK))
+		SKIP(return, "no /bin/sleep to become");
+	pid = born(&self->a, become_another);
+	store(&told->go, 1);
+	EXPECT_TRUE(peer_down(&self->a.n, 2));
+	EXPECT_TRUE(until(free_again(2)));
+	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
+	reap(pid);
+}
+
+/* ---- Not the end ------------------------------------------------------ */
+
+static int crash_at_once(void *arg)
+{
+	(void)arg;
+	raise(SIGSEGV);
+	return 0;
+}
+
+/* A child in our memory, with files of its own, as before an exec. */
+static void survive(void)
+{
+	static char stack[64 * KIB] __attribute__((aligned(16)));
+	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+	int status;
+	pid_t pid;
+
+	must(setrlimit(RLIMIT_CORE, &all));
+	pid = clone(crash_at_once, stack + sizeof(stack), CLONE_VM | SIGCHLD,
+		    NULL);
+	must(pid);
+	must(waitpid(pid, &status, 0));
+	must(WIFSIGNALED(status) ? 0 : -EINVAL);
+	ready();
+	for (;;)
+		pause();
+}
+
+TEST_F(end, x3_of_a_child_in_the_same_memory)
+{
+	pid_t pid;
+
+	if (file(PATTERN, "|/bin/true", self->pattern,
+		 sizeof(self->pattern)) < 0)
+		SKIP(return, "cannot set core_pattern");
+	pid = born(&self->a, survive);
+	store(&told->go, 1);
+	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
+	EXPECT_FALSE(free_again(2));
+	reap(pid);
+	EXPECT_TRUE(peer_down(&self->a.n, 2));
+	EXPECT_LT(0, file(PATTERN, self->pattern, NULL, 0));
+}
+
+/* Many contexts of one process end together, while it exits and closes. */
+TEST_F(end, x3_of_many_contexts_at_once)
+{
+	unsigned int i, round;
+
+	for (round = 0; round < 20; round++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			for (i = 0; i < 16; i++) {
+				struct node n;
+
+				must(node_try(&n, PARTITION, 2 + i % 2, NULL));
+			}
+			raise(SIGKILL);
+		}
+		must(pid);
+		waitpid(pid, NULL, 0);
+		ASSERT_TRUE(until(free_again(2)));
+		ASSERT_TRUE(until(free_again(3)));
+	}
+}
+
+TEST_HARNESS_MAIN
