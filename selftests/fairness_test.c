@@ -12,12 +12,12 @@
  * there are is decided by the processors online when the first context comes.
  */
 #include <endian.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kselftest_harness.h"
+#include "machine.h"
 #include "utils.h"
 
 #define ENTRIES	1024
@@ -181,36 +181,10 @@ static unsigned int share_of(struct side *a, struct side *b)
 
 /* ---- Processors ------------------------------------------------------- */
 
-/* False: it cannot be done, or is so anyway. */
-static bool processor(unsigned int number, bool online)
-{
-	char path[64];
-	bool done;
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online",
-		 number);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	done = write(fd, online ? "1" : "0", 1) == 1;
-	close(fd);
-	return done;
-}
-
-static void processors(bool online)
-{
-	long i, n = sysconf(_SC_NPROCESSORS_CONF);
-
-	for (i = 1; i < n; i++)
-		processor((unsigned int)i, online);
-}
-
 /* Without a context the engine's threads end after some seconds. */
 static bool only_one_thread(void)
 {
-	processors(false);
-	return sysconf(_SC_NPROCESSORS_ONLN) == 1 && until(!engine_threads());
+	return machine_one_processor() && until(!engine_threads());
 }
 
 /* ---- Two sides -------------------------------------------------------- */
@@ -258,7 +232,7 @@ FIXTURE_TEARDOWN(fairness)
 		side_close(&self->a);
 		side_close(&self->b);
 	}
-	processors(true);
+	machine_restore();
 }
 
 TEST_F(fairness, dma2_shares)
@@ -298,7 +272,7 @@ FIXTURE_TEARDOWN(fifos)
 {
 	if (!self->skipped)
 		side_close(&self->a);
-	processors(true);
+	machine_restore();
 }
 
 TEST_F(fifos, dma2_shares)

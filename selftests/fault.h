@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
+#include "machine.h"
 #include "netlink_util.h"
 #include "utils.h"
 
@@ -53,19 +54,19 @@ static inline const char *faults_begin(void)
 		snprintf(name, sizeof(name), "/sys/kernel/debug/%s/verbose",
 			 kinds[i]);
 		/* Each failure would leave a call trace, which is a complaint. */
-		if (write_file(name, "0")) {
+		if (machine_set(name, "0")) {
 			snprintf(why, sizeof(why), "this kernel has no %s",
 				 kinds[i]);
 			return why;
 		}
 	}
 	/* Allocations that may sleep are nearly all of ours. */
-	must(write_file("/sys/kernel/debug/failslab/ignore-gfp-wait", "N"));
-	must(write_file("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait",
-			"N"));
-	must(write_file("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem",
-			"N"));
-	must(write_file("/sys/kernel/debug/fail_page_alloc/min-order", "0"));
+	must(machine_set("/sys/kernel/debug/failslab/ignore-gfp-wait", "N"));
+	must(machine_set("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait",
+			 "N"));
+	must(machine_set("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem",
+			 "N"));
+	must(machine_set("/sys/kernel/debug/fail_page_alloc/min-order", "0"));
 	return NULL;
 }
 

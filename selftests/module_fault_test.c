@@ -5,6 +5,7 @@
  * of the module; by default where tools/vm put it.
  */
 #include "fault.h"
+#include "machine.h"
 
 #define TRIES	80U	/* of all faults the last: the module's own are there */
 
@@ -18,8 +19,9 @@ static int insert(void)
 /* A file that is released late holds the module a moment. */
 static int remove_module(void)
 {
-	return until(!syscall(SYS_delete_module, "bgdma", O_NONBLOCK) ||
-		     errno == ENOENT) ? 0 : -EBUSY;
+	int ret = 0;
+
+	return until(!(ret = machine_remove()) || ret == -ENOENT) ? 0 : ret;
 }
 
 static bool nothing_left(void)
@@ -53,12 +55,11 @@ FIXTURE(module)
 
 FIXTURE_SETUP(module)
 {
-	const char *file = getenv("BGDMA_KO");
 	const char *why = faults_begin();
 
 	if (why)
 		SKIP(return, "%s", why);
-	ko = open(file ? file : "/lib/modules/bgdma.ko", O_RDONLY | O_CLOEXEC);
+	ko = machine_module();
 	if (ko < 0)
 		SKIP(return, "no file of the module");
 	must(remove_module());
@@ -66,7 +67,7 @@ FIXTURE_SETUP(module)
 
 FIXTURE_TEARDOWN(module)
 {
-	insert();
+	machine_restore();
 }
 
 TEST_F_TIMEOUT(module, insertion_fails_as_a_whole, 600)

@@ -50,6 +50,10 @@ remove_and_insert() {
 		insert && [ -c /dev/bgdma ]
 }
 
+# Whatever ends this.
+trap '[ -d /sys/module/bgdma ] || insert' EXIT
+trap 'exit 1' HUP INT TERM
+
 echo "TAP version 13"
 remove_and_insert
 result "after nothing"

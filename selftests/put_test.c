@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 
 #include "kselftest_harness.h"
+#include "machine.h"
 #include "utils.h"
 
 FIXTURE(put) {
@@ -426,15 +427,11 @@ TEST_F(put, dma1_memfd_and_shared_memory)
 
 TEST_F(put, dma1_huge_pages)
 {
-	FILE *pool = fopen("/proc/sys/vm/nr_hugepages", "w");
 	struct bgdma_desc d;
 	char *p;
 	__u32 h;
 
-	if (pool) {
-		fprintf(pool, "4");
-		fclose(pool);
-	}
+	machine_set("/proc/sys/vm/nr_hugepages", "4");
 	p = mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 	if (p == MAP_FAILED)

@@ -23,11 +23,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "machine.h"
 #include "storm.h"
 
 #define WITNESS		"witness"
-#define CGROUP		"/tmp/storm-cgroup"
-#define MODULE_FILE	"/lib/modules/bgdma.ko"
+#define CGROUPS		"/sys/fs/cgroup"
+#define CGROUP		CGROUPS "/storm"
 
 static pid_t worker[WORKERS_MAX], anchor, witness;
 static unsigned int number, failed;	/* of results */
@@ -68,7 +69,7 @@ static void worker_start(unsigned int i)
 		return;
 	seed(fate, i);
 	if (memory_is_short)
-		write_text(CGROUP "/storm/cgroup.procs", "0");
+		write_text(CGROUP "/cgroup.procs", "0");
 	/* That calls fail is what it is there for. */
 	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	dup2(null, STDERR_FILENO);
@@ -108,56 +109,23 @@ static void bear_witness(void)
 
 /* ---- The machine ------------------------------------------------------ */
 
-static void processor(unsigned int i, bool online)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online", i);
-	write_text(path, online ? "1" : "0");
-}
-
-static void all_processors(void)
-{
-	long i, n = sysconf(_SC_NPROCESSORS_CONF);
-
-	for (i = 1; i < n; i++)
-		processor((unsigned int)i, true);
-}
-
 /* A limit that the workers together do not always keep. */
 static void memory_limit(void)
 {
-	mkdir(CGROUP, 0700);
-	if (mount("storm", CGROUP, "cgroup2", 0, NULL))
+	/* What is mounted here is for nobody else, and goes with this process. */
+	if (unshare(CLONE_NEWNS) ||
+	    mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("storm", CGROUPS, "cgroup2", 0, NULL))
 		return;
-	write_text("/proc/sys/vm/oom_dump_tasks", "0");
-	write_text(CGROUP "/cgroup.subtree_control", "+memory");
-	mkdir(CGROUP "/storm", 0700);
-	write_text(CGROUP "/storm/memory.max", "96M");
-	memory_is_short = !access(CGROUP "/storm/memory.max", F_OK);
-}
-
-static int module_remove(void)
-{
-	return syscall(SYS_delete_module, "bgdma", O_NONBLOCK) ? -errno : 0;
-}
-
-static int module_insert(void)
-{
-	const char *path = getenv("BGDMA_KO");
-	int fd = open(path ? path : MODULE_FILE, O_RDONLY | O_CLOEXEC), ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
-	close(fd);
-	/* The kernel's temporary file system makes the node a moment later. */
-	return ret ? ret : until(!access(BGDMA_DEVICE, F_OK)) ? 0 : -ETIME;
+	write_text(CGROUPS "/cgroup.subtree_control", "+memory");
+	mkdir(CGROUP, 0700);
+	write_text(CGROUP "/memory.max", "96M");
+	memory_is_short = !access(CGROUP "/memory.max", F_OK);
 }
 
 static bool module_remove_at_last(void)
 {
-	return until(!module_remove());
+	return until(!machine_remove());
 }
 
 /* "name value" of a file like /proc/meminfo, in its own unit. */
@@ -254,11 +222,26 @@ static void reap(bool all)
 	unsigned int i;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, NULL, all ? 0 : WNOHANG)) > 0) {
+	while ((pid = waitpid(-anchor, NULL, all ? 0 : WNOHANG)) > 0) {
 		for (i = 0; i < size.workers; i++)
 			if (worker[i] == pid)
 				worker[i] = 0;
 	}
+}
+
+/* When this process ends, however it does, nobody of the group stays. */
+static void hold_the_group(void)
+{
+	sigset_t end;
+	int signal;
+
+	setpgid(0, 0);
+	sigemptyset(&end);
+	sigaddset(&end, SIGTERM);
+	sigprocmask(SIG_BLOCK, &end, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	sigwait(&end, &signal);
+	kill(0, SIGKILL);
 }
 
 static void everybody_in(void)
@@ -266,12 +249,8 @@ static void everybody_in(void)
 	unsigned int i;
 
 	anchor = fork();
-	if (!must(anchor)) {
-		setpgid(0, 0);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
+	if (!must(anchor))
+		hold_the_group();
 	setpgid(anchor, anchor);
 	for (i = 0; i < size.workers; i++)
 		worker_start(i);
@@ -290,8 +269,8 @@ static void one_step(void)
 
 	switch (any(12)) {
 	case 0:
-		processor(1 + any((__u32)sysconf(_SC_NPROCESSORS_CONF)),
-			  any(2));
+		machine_processor(1 + any((__u32)sysconf(_SC_NPROCESSORS_CONF)),
+				  any(2));
 		break;
 	case 1:
 		if (any(4))
@@ -327,6 +306,7 @@ static void round_of_storm(unsigned int r)
 	char text[80];
 	__u32 before;
 
+	machine_set("/proc/sys/vm/oom_dump_tasks", "0");
 	partition_new("4x4x1", "");
 	must(-partition("add", WITNESS, "dims 2x1x1 mode 0666"));
 	table->witnessed = 0;
@@ -343,7 +323,7 @@ static void round_of_storm(unsigned int r)
 		 r);
 	result(until(load(&table->witnessed) > before + 1) &&
 	       !load(&table->betrayed), text);
-	all_processors();
+	machine_restore();
 	everybody_out();
 	snprintf(text, sizeof(text), "round %u: nothing is left", r);
 	result(until(nobody_attached()) && nothing_charged() &&
@@ -365,18 +345,18 @@ static void round_of_removals(unsigned int r)
 		usleep(any(30000));
 		if (any(2))
 			kill(-anchor, SIGKILL);
-		while ((ret = module_remove()) == -EBUSY || ret == -EAGAIN) {
+		while ((ret = machine_remove()) == -EBUSY || ret == -EAGAIN) {
 			refused++;
 			kill(-anchor, SIGKILL);
 			usleep(any(200));
 		}
-		good = !ret && !module_insert();
+		good = !ret && !machine_insert();
 		everybody_out();
 		partition("add", PARTITION, "dims 4x4x1 mode 0666");
 	}
 	size.workers = workers;
 	for (idle = 0; good && idle < 2 * size.removals; idle++)
-		good = module_remove_at_last() && !module_insert();
+		good = module_remove_at_last() && !machine_insert();
 	snprintf(text, sizeof(text),
 		 "round %u: the module goes, %u times in use, %u times idle",
 		 r, removed, idle);
@@ -412,7 +392,7 @@ static void storm(long seconds)
 	}
 	memory_is_back(was, r - 1);
 	result(module_remove_at_last(), "the module is removed");
-	result(!module_insert(), "and inserted");
+	result(!machine_insert(), "and inserted");
 }
 
 int main(int argc, char **argv)
@@ -423,9 +403,8 @@ int main(int argc, char **argv)
 	table = shared(sizeof(*table));
 	if (argc == 3 && !strcmp(argv[1], "--after-exec"))
 		use_inherited_and_wait(argv[2]);
-	if (geteuid() || access("/sys/module/bgdma", F_OK) ||
-	    (!getenv("BGDMA_KO") && access(MODULE_FILE, F_OK))) {
-		printf("1..0 # SKIP needs root, the module and its file\n");
+	if (geteuid() || machine_module() < 0) {
+		printf("1..0 # SKIP needs root, and the file of the module\n");
 		return 4;
 	}
 	if (seconds) {
@@ -440,7 +419,8 @@ int main(int argc, char **argv)
 	memory_limit();
 	seed(from, 0);
 	storm(seconds);
-	all_processors();
+	machine_restore();
+	rmdir(CGROUP);
 	printf("1..%u\n", number);
 	return failed > 0;
 }
