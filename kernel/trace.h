@@ -6,8 +6,11 @@
  * Events of a transfer carry its transfer id, the same on both sides, in
  * packets and in error records, so that one grep joins a story together:
  *
- *   doorbell -> fetch -> execute -> packet, counter, hit_zero -> done | error
- *                           \-> park -> wake
+ *   inject -> fetch -> execute -> packet, counter, hit_zero -> done | error
+ *                         \-> park -> wake
+ *
+ * Rings are filled without the kernel: inject is when the engine sees it, and
+ * doorbell when it is told to look.
  *
  * The partition name is an array, because __assign_str() changed its number
  * of arguments between the kernels that we support.
@@ -182,6 +185,32 @@ TRACE_EVENT(bgdma_doorbell,
 
 	TP_printk(BGDMA_NODE_FORMAT "%s",
 		  BGDMA_NODE_ARGS, __entry->pool ? "pool" : "inline")
+);
+
+TRACE_EVENT(bgdma_inject,
+	TP_PROTO(const struct bgdma_ctx *ctx, u16 kind, u32 fifo, u32 count,
+		 u32 by),
+	TP_ARGS(ctx, kind, fifo, count, by),
+
+	TP_STRUCT__entry(
+		BGDMA_NODE_FIELDS
+		__field(u16, fifo_kind)
+		__field(u32, fifo)
+		__field(u32, count)
+		__field(u32, by)
+	),
+
+	TP_fast_assign(
+		BGDMA_NODE_ASSIGN(ctx);
+		__entry->fifo_kind = kind;
+		__entry->fifo = fifo;
+		__entry->count = count;
+		__entry->by = by;
+	),
+
+	TP_printk(BGDMA_NODE_FORMAT "%s=%u count=%u by=0x%08x",
+		  BGDMA_NODE_ARGS, bgdma_show_kind(__entry->fifo_kind),
+		  __entry->fifo, __entry->count, __entry->by)
 );
 
 TRACE_EVENT(bgdma_fetch,

@@ -32,7 +32,8 @@ static pid_t born(struct end *a, void (*live)(void))
 {
 	pid_t pid;
 
-	told->ready = told->go = 0;
+	told->ready = 0;
+	told->go = 0;
 	told->rec = a->rec.id;
 	pid = fork();
 	if (!pid) {

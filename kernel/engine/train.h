@@ -37,6 +37,9 @@ static __always_inline int bgdma_inj_fetch(struct bgdma_inj_fifo *fifo)
 	}
 	bgdma_ring_fetch(&s->x.desc, &ring[s->head & fifo->mask]);
 	s->head++;
+	if (trace_bgdma_inject_enabled() && (u32)tail != s->x.tail)
+		trace_bgdma_inject(s->ctx, s->kind, s->id,
+				   (u32)tail - s->x.tail, 0);
 	s->x.tail = tail;
 	bgdma_ring_set_head(fifo->kern, s->head);
 	return 1;

@@ -239,6 +239,8 @@ typedef unsigned short umode_t;
 #define trace_bgdma_execute(...)	((void)0)
 #define trace_bgdma_fetch(...)		((void)0)
 #define trace_bgdma_hit_zero(...)	((void)0)
+#define trace_bgdma_inject(...)		((void)0)
+#define trace_bgdma_inject_enabled()	false
 #define trace_bgdma_packet(...)		((void)0)
 
 #endif /* FUZZ_KERNEL_H */
