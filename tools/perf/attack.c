@@ -290,7 +290,7 @@ static uint64_t by_puts(void)
 			.to = { bgdma_region_handle(e.target), 0 },
 			.remote_counter = bgdma_counter_handle(e.arrived),
 			.more = i + 1 < PUTS }));
-	must(bgdma_counter_wait(e.arrived, BGDMA_SLEEP, -1));
+	wait_used(e.arrived, BGDMA_SLEEP);
 	return now_ns() - begin;
 }
 
@@ -314,7 +314,7 @@ void under_attack(void)
 	pid_t pid;
 
 	victim_open();
-	for (run = 0; run < RUNS; run++) {
+	for (run = 0; run < runs(RUNS); run++) {
 		for (i = 0; i < sizeof(attackers) / sizeof(*attackers); i++) {
 			const char *name = attackers[i].name;
 

@@ -27,7 +27,7 @@ static void put_and_wait(enum bgdma_wait_mode mode)
 			.length = size, .from = { e.source, 0 },
 			.to = { bgdma_region_handle(e.target), 0 },
 			.remote_counter = bgdma_counter_handle(e.arrived) }));
-	must(bgdma_counter_wait(e.arrived, mode, -1));
+	wait_used(e.arrived, mode);
 }
 
 /* The others cannot sleep: they copy themselves. */
@@ -80,7 +80,7 @@ static void of_size(size_t bytes)
 	size_t i;
 
 	size = bytes;
-	for (pair = 0; pair < PAIRS; pair++) {
+	for (pair = 0; pair < runs(PAIRS); pair++) {
 		ends_open(&e);
 		source = small_pages(size);
 		target = small_pages(size);

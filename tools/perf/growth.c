@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "mark.h"
 #include "perf.h"
 
 #define ROUNDS		4096U

@@ -3,6 +3,9 @@
  * bgdma-perf: measure what a transfer costs, where it runs. The program bench
  * runs it in virtual machines, adds the plugin's counts, and judges.
  */
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "perf.h"
@@ -12,6 +15,7 @@ static const struct {
 	void (*run)(void);
 	const char *what;
 } subjects[] = {
+	{ "operations", operations, "latency, rate and bandwidth of all operations and others" },
 	{ "peers", count_peers, "getppid, an ioctl, process_vm_readv" },
 	{ "messages", count_messages, "8-byte messages with a doorbell each, and in batches" },
 	{ "puts", count_puts, "puts of 4 KiB, and of 1 MiB" },
@@ -25,11 +29,18 @@ static const struct {
 
 #define SUBJECTS	(sizeof(subjects) / sizeof(subjects[0]))
 
+static unsigned int wanted;	/* --runs */
+
+unsigned int runs(unsigned int otherwise)
+{
+	return wanted ? wanted : otherwise;
+}
+
 static void help(FILE *to)
 {
 	size_t i;
 
-	fputs("Usage: bgdma-perf MEASUREMENT...\n\n"
+	fputs("Usage: bgdma-perf [--runs N] MEASUREMENT...\n\n"
 	      "Measures what transfers cost, in the partition " PARTITION
 	      " of at least 2 nodes:\n\n", to);
 	for (i = 0; i < SUBJECTS; i++)
@@ -38,26 +49,53 @@ static void help(FILE *to)
 	      to);
 }
 
-int main(int argc, char **argv)
+static int usage_error(const char *what)
+{
+	if (what)
+		fprintf(stderr, "bgdma-perf: %s?\n", what);
+	help(stderr);
+	return 2;
+}
+
+static bool measure(const char *name)
 {
 	size_t i;
-	int arg;
 
-	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		help(argc < 2 ? stderr : stdout);
-		return argc < 2 ? 2 : 0;
+	for (i = 0; i < SUBJECTS; i++) {
+		if (!strcmp(name, subjects[i].name)) {
+			subjects[i].run();
+			return true;
+		}
 	}
-	for (arg = 1; arg < argc; arg++) {
-		for (i = 0; i < SUBJECTS; i++) {
-			if (!strcmp(argv[arg], subjects[i].name))
-				break;
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "runs", required_argument, NULL, 'r' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "hr:", options, NULL)) != -1) {
+		switch (option) {
+		case 'h':
+			help(stdout);
+			return 0;
+		case 'r':
+			wanted = (unsigned int)strtoul(optarg, NULL, 10);
+			break;
+		default:
+			return usage_error(NULL);
 		}
-		if (i == SUBJECTS) {
-			fprintf(stderr, "bgdma-perf: no measurement %s\n",
-				argv[arg]);
-			return 2;
-		}
-		subjects[i].run();
+	}
+	if (optind == argc)
+		return usage_error(NULL);
+	for (; optind < argc; optind++) {
+		if (!measure(argv[optind]))
+			return usage_error(argv[optind]);
 	}
 	return 0;
 }

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 
-#include "mark.h"
 #include "perf.h"
 
 #define ROUNDS	1024

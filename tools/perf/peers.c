@@ -10,7 +10,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "mark.h"
 #include "perf.h"
 
 #define ROUNDS	1024

@@ -10,9 +10,14 @@
 
 #include <bgdma/bgdma.h>
 
+#include "mark.h"
+
 #define PARTITION	"perf"
 #define BATCH		32
 #define PAIRS		15
+
+/* How often everything is measured: what was asked for, or this. */
+unsigned int runs(unsigned int otherwise);
 
 /* Both ends of a transfer, in one process: node 0 sends to node 1. */
 struct ends {
@@ -33,6 +38,31 @@ do {									\
 									\
 	if (must_ < 0)							\
 		die(#expr, must_);					\
+} while (0)
+
+/* Looking in vain is waiting; the look that finds it is work. */
+#define spin_until(condition)						\
+do {									\
+	if (!(condition)) {						\
+		MARK(MARK_WAIT);					\
+		while (!(condition))					\
+			bgdma_relax();					\
+		MARK(MARK_GO);						\
+	}								\
+} while (0)
+
+/*
+ * Wait for what was added to a counter that is to be used again at once. Its
+ * value is 0 a little before its hit bit is set: a hit bit that is set only
+ * after it was cleared for the next use would end the next wait.
+ */
+#define wait_used(counter, mode)					\
+do {									\
+	if ((mode) == BGDMA_SPIN)					\
+		spin_until(bgdma_counter_hit(counter) ||		\
+			   bgdma_counter_failed(counter));		\
+	must(bgdma_counter_wait(counter, mode, -1));			\
+	spin_until(bgdma_counter_hit(counter));				\
 } while (0)
 
 /* A context of a node; ctx: its number, or -1 for any. */
@@ -71,7 +101,7 @@ do {									\
 	unsigned int count_i;						\
 									\
 	fn(n);								\
-	for (count_i = 0; count_i < REGIONS; count_i++) {		\
+	for (count_i = 0; count_i < runs(REGIONS); count_i++) {		\
 		MARK(MARK_BEGIN);					\
 		fn(n);							\
 		MARK(MARK_END);						\
@@ -89,5 +119,6 @@ void idle(void);
 void growth(void);
 void under_attack(void);
 void traffic(void);
+void operations(void);
 
 #endif /* BGDMA_PERF_H */

@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mark.h"
 #include "perf.h"
 
 #define ROUNDS	1024
@@ -48,18 +47,12 @@ static inline void ping(uint64_t value)
 			.data = &value, .length = sizeof(value) }));
 }
 
-/* Looking in vain is waiting; the look that finds it is work. */
 static inline uint64_t pong(void)
 {
 	const struct bgdma_packet *packet;
 	uint64_t value;
 
-	if (!bgdma_rec_bytes(me.rec)) {
-		MARK(MARK_WAIT);
-		while (!bgdma_rec_bytes(me.rec))
-			bgdma_relax();
-		MARK(MARK_GO);
-	}
+	spin_until(bgdma_rec_bytes(me.rec));
 	packet = bgdma_rec_peek(me.rec);
 	value = *(const uint64_t *)bgdma_packet_data(packet);
 	bgdma_rec_next(me.rec);
@@ -101,7 +94,7 @@ static void times(void)
 	uint64_t begin, middle, end;
 	unsigned int pair, i;
 
-	for (pair = 0; pair < PAIRS; pair++) {
+	for (pair = 0; pair < runs(PAIRS); pair++) {
 		begin = now_ns();
 		to_and_fro(ROUNDS);
 		middle = now_ns();

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "mark.h"
 #include "perf.h"
 
 #define ROUNDS	1024
@@ -64,7 +63,7 @@ static inline void long_ones(unsigned int n)
 	while (n--) {
 		expect(LONG);
 		put_one(LONG, false);
-		must(bgdma_counter_wait(e.arrived, BGDMA_SLEEP, -1));
+		wait_used(e.arrived, BGDMA_SLEEP);
 	}
 }
 

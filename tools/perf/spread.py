@@ -4,13 +4,17 @@
 import statistics
 
 
+def digits(value):
+    """No more than mean anything."""
+    return float(f"{value:.6g}")
+
+
 def spread(values):
     """Median and quartiles of one number or many, for JSON."""
     values = values if isinstance(values, list) else [values]
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive") \
         if len(values) > 1 else values * 3
-    return {"median": round(middle, 3), "low": round(low, 3),
-            "high": round(high, 3)}
+    return {"median": digits(middle), "low": digits(low), "high": digits(high)}
 
 
 def total(cpus, kinds=("user", "kernel")):

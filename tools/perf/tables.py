@@ -4,6 +4,7 @@
 import os
 import statistics
 
+import operations
 from spread import spread, totals
 
 
@@ -82,7 +83,8 @@ def tell(figures):
     """All that there is."""
     print(f"\nLinux {figures['kernel']}")
     counted = figures.get("instructions", {}) | figures.get("growth", {})
-    for found, table in ((counted, of_instructions),
+    for found, table in ((figures.get("operations"), operations.tell),
+                         (counted, of_instructions),
                          (figures.get("nanoseconds"), of_times),
                          (figures.get("attacked"), of_attack),
                          (figures.get("worst_us"), of_worst)):

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The five operations of the device. Transfers of up to a page, which run in the
+ * caller, are waited for by spinning, longer ones asleep: then the engine's
+ * threads have the processors.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "operations.h"
+
+#define ENTRIES		256U
+#define FIFO_BYTES	(1U << 20)
+#define DESCS		BGDMA_RGET_DESC_MAX
+
+static struct bgdma_ctx *ctx;
+static struct bgdma_inj_fifo *inj;
+static struct bgdma_rec_fifo *rec;
+static struct bgdma_rget_queue *queue;
+static struct bgdma_region *source, *target, *descs;
+static struct bgdma_counter *arrived;
+static uint32_t me, peer;	/* ranks */
+
+static bool spins(size_t size)
+{
+	return size <= 4096;
+}
+
+/* A full FIFO: asleep until half of it is done. */
+#define inject(call)							\
+do {									\
+	int inject_;							\
+									\
+	while ((inject_ = (call)) == -EAGAIN)				\
+		must(bgdma_inj_wait(inj, bgdma_inj_next(inj) -		\
+				    ENTRIES / 2, BGDMA_SLEEP, -1));	\
+	must(inject_);							\
+} while (0)
+
+/* So many share a doorbell. */
+static bool more(unsigned int i, unsigned int n, unsigned int batch)
+{
+	return i + 1 < n && (i + 1) % batch;
+}
+
+/* ---- Messages ----------------------------------------------------------- */
+
+static struct bgdma_memfifo_attr message(unsigned int i, size_t size)
+{
+	struct bgdma_memfifo_attr attr = {
+		.dest = peer, .dest_ctx = op_peer.ctx, .fifo = op_peer.fifo,
+		.length = size,
+	};
+
+	if (size == WORD)
+		attr.data = op_source + place(i, size);
+	else
+		attr.from = (struct bgdma_place){ source, place(i, size) };
+	return attr;
+}
+
+/* Packets that are there, from so many bytes of a stream on: their bytes. */
+static size_t read_packets(size_t at)
+{
+	const struct bgdma_packet *packet;
+	size_t bytes = 0;
+
+	while ((packet = bgdma_rec_peek(rec))) {
+		if (memcmp(bgdma_packet_data(packet),
+			   op_source + (at + bytes) % MEMORY, WORD))
+			die("message", -EBADMSG);
+		bytes += packet->bytes;
+		bgdma_rec_next(rec);
+	}
+	must(bgdma_rec_release(rec));
+	return bytes;
+}
+
+static void wait_packet(bool spin)
+{
+	if (spin)
+		spin_until(bgdma_rec_bytes(rec));
+	else
+		must(bgdma_rec_wait(rec, BGDMA_SLEEP, -1));
+}
+
+static void read_stream(unsigned int n, size_t size)
+{
+	size_t got = 0;
+
+	while (got < n * size) {
+		wait_packet(spins(size));
+		got += read_packets(got);
+	}
+}
+
+static void send_word(void)
+{
+	struct bgdma_memfifo_attr attr = message(0, WORD);
+
+	inject(bgdma_memfifo(inj, &attr));
+}
+
+static void read_word(bool spin)
+{
+	wait_packet(spin);
+	if (read_packets(0) != WORD)
+		die("message", -EBADMSG);
+}
+
+static void memfifo_ping(unsigned int n)
+{
+	while (n--) {
+		send_word();
+		read_word(true);
+	}
+}
+
+static void memfifo_pong(unsigned int n)
+{
+	while (n--) {
+		read_word(true);
+		send_word();
+	}
+}
+
+static void memfifo_stream(unsigned int n, size_t size)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		struct bgdma_memfifo_attr attr = message(i, size);
+
+		attr.more = more(i, n, BATCH);
+		inject(bgdma_memfifo(inj, &attr));
+	}
+	read_word(spins(size));
+}
+
+static void memfifo_sink(unsigned int n, size_t size)
+{
+	read_stream(n, size);
+	send_word();
+}
+
+/* ---- Messages to oneself ------------------------------------------------- */
+
+static struct bgdma_memfifo_attr local_message(unsigned int i, size_t size)
+{
+	struct bgdma_memfifo_attr attr = message(i, size);
+
+	attr.fifo = bgdma_rec_id(rec);
+	return attr;
+}
+
+static void local_memfifo_ping(unsigned int n)
+{
+	while (n--) {
+		struct bgdma_memfifo_attr attr = local_message(0, WORD);
+
+		inject(bgdma_local_memfifo(inj, &attr));
+		read_word(true);
+	}
+}
+
+/* Up to a batch goes in before what has come is read. */
+static void local_memfifo_stream(unsigned int n, size_t size)
+{
+	unsigned int i = 0;
+	size_t got = 0;
+
+	while (got < n * size) {
+		bool last = i == n;
+
+		while (!last) {
+			struct bgdma_memfifo_attr attr = local_message(i, size);
+			int ret;
+
+			attr.more = more(i, n, BATCH);
+			ret = bgdma_local_memfifo(inj, &attr);
+			if (ret == -EAGAIN)
+				break;
+			must(ret);
+			i++;
+			last = !attr.more;
+		}
+		wait_packet(spins(size));
+		got += read_packets(got);
+	}
+}
+
+/* ---- Counters ------------------------------------------------------------ */
+
+static void expect(size_t bytes)
+{
+	bgdma_counter_clear_hit(arrived);
+	bgdma_counter_add(arrived, (int64_t)bytes);
+}
+
+static void wait_counter(bool spin)
+{
+	wait_used(arrived, spin ? BGDMA_SPIN : BGDMA_SLEEP);
+}
+
+/* ---- Direct puts --------------------------------------------------------- */
+
+static void put(unsigned int i, size_t size, bool is_more)
+{
+	struct bgdma_put_attr attr = {
+		.dest = peer, .dest_ctx = op_peer.ctx, .length = size,
+		.from = { source, place(i, size) },
+		.to = { op_peer.target_handle, place(i, size) },
+		.remote_counter = op_peer.arrived,
+		.more = is_more,
+	};
+
+	inject(bgdma_put(inj, &attr));
+}
+
+static void put_ping(unsigned int n)
+{
+	while (n--) {
+		expect(WORD);
+		put(0, WORD, false);
+		wait_counter(true);
+	}
+}
+
+/* What is to come next is expected before the other side can know. */
+static void put_pong(unsigned int n)
+{
+	while (n--) {
+		wait_counter(true);
+		if (n)
+			expect(WORD);
+		put(0, WORD, false);
+	}
+}
+
+static void put_stream(unsigned int n, size_t size)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		put(i, size, more(i, n, BATCH));
+	read_word(spins(size));
+}
+
+static void put_sink(unsigned int n, size_t size)
+{
+	(void)n;
+	wait_counter(spins(size));
+	send_word();
+}
+
+/* ---- Local copies -------------------------------------------------------- */
+
+static void local_copy_stream(unsigned int n, size_t size)
+{
+	unsigned int i;
+
+	expect(n * size);
+	for (i = 0; i < n; i++)
+		inject(bgdma_local_copy(inj, &(struct bgdma_local_copy_attr){
+			.length = size,
+			.from = { source, place(i, size) },
+			.to = { target, place(i, size) },
+			.rec_counter = arrived,
+			.more = more(i, n, BATCH) }));
+	wait_counter(spins(size));
+}
+
+static void local_copy_ping(unsigned int n)
+{
+	while (n--)
+		local_copy_stream(1, WORD);
+}
+
+/* ---- Remote gets: the other side's engine puts --------------------------- */
+
+static void describe(unsigned int i, size_t size)
+{
+	struct bgdma_desc *desc = bgdma_region_addr(descs);
+	struct bgdma_transfer t = {
+		.dest = me,
+		.dest_ctx = bgdma_ctx_info(ctx)->ctx,
+		.length = (uint32_t)size,
+		.from = { op_peer.source_handle, place(i, size) },
+		.to = { bgdma_region_handle(target), place(i, size) },
+		.remote_counter = bgdma_counter_handle(arrived),
+	};
+
+	bgdma_desc_put(&desc[i], &t);
+}
+
+static void get_stream(unsigned int n, size_t size)
+{
+	unsigned int i, count;
+
+	expect(n * size);
+	for (i = 0; i < n; i += count) {
+		for (count = 0; count < DESCS && i + count < n; count++)
+			describe(i + count, size);
+		inject(bgdma_rget(inj, &(struct bgdma_rget_attr){
+			.dest = peer, .dest_ctx = op_peer.ctx,
+			.queue = op_peer.queue, .count = count,
+			.from = { descs, i * sizeof(struct bgdma_desc) },
+			.more = more(i + count - 1, n, BATCH) }));
+	}
+	wait_counter(spins(size));
+}
+
+static void get_ping(unsigned int n)
+{
+	while (n--)
+		get_stream(1, WORD);
+}
+
+/* ------------------------------------------------------------------------ */
+
+static void grant_all(void)
+{
+	const struct bgdma_grant_attr all = {
+		.rank = peer, .ctx = BGDMA_CTX_ANY,
+	};
+	struct bgdma_grant_attr memory = all;
+
+	must(bgdma_rec_grant(rec, &all, NULL));
+	must(bgdma_rgq_grant(queue, &all, NULL));
+	must(bgdma_counter_grant(arrived, 1, &all, NULL));
+	memory.rights = BGDMA_RIGHT_READ;
+	must(bgdma_region_grant(source, &memory, NULL));
+	memory.rights = BGDMA_RIGHT_WRITE;
+	must(bgdma_region_grant(target, &memory, NULL));
+}
+
+void device_open(uint32_t rank, struct names *mine)
+{
+	me = rank;
+	peer = 1 - rank;
+	ctx = attach(rank, -1);
+	must(bgdma_inj_create(ctx, &(struct bgdma_inj_attr){
+			.entries = ENTRIES }, &inj));
+	must(bgdma_rec_create(ctx, &(struct bgdma_rec_attr){
+			.bytes = FIFO_BYTES }, &rec));
+	must(bgdma_rgq_create(ctx, &(struct bgdma_rgq_attr){
+			.quota = MANY }, &queue));
+	must(bgdma_counter_alloc(ctx, BGDMA_RECEPTION, &arrived));
+	must(bgdma_region_register(ctx, op_source, MEMORY, BGDMA_LOCAL_READ,
+				   &source));
+	must(bgdma_region_register(ctx, op_target, MEMORY, BGDMA_LOCAL_WRITE,
+				   &target));
+	must(bgdma_region_alloc(ctx, MANY * sizeof(struct bgdma_desc),
+				BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE, &descs));
+	grant_all();
+	mine->source_handle = bgdma_region_handle(source);
+	mine->target_handle = bgdma_region_handle(target);
+	mine->arrived = bgdma_counter_handle(arrived);
+	mine->ctx = bgdma_ctx_info(ctx)->ctx;
+	mine->fifo = bgdma_rec_id(rec);
+	mine->queue = bgdma_rgq_id(queue);
+}
+
+const struct method device_methods[] = {
+	{ .name = "memory FIFO",
+	  .ping = memfifo_ping, .pong = memfifo_pong,
+	  .stream = memfifo_stream, .sink = memfifo_sink },
+	{ .name = "local memory FIFO",
+	  .ping = local_memfifo_ping, .stream = local_memfifo_stream },
+	{ .name = "direct put", .landing = &op_target, .prepare = expect,
+	  .ping = put_ping, .pong = put_pong,
+	  .stream = put_stream, .sink = put_sink },
+	{ .name = "local copy", .landing = &op_target,
+	  .ping = local_copy_ping, .stream = local_copy_stream },
+	{ .name = "remote get", .landing = &op_target,
+	  .ping = get_ping, .stream = get_stream },
+};
+
+const size_t n_device_methods =
+	sizeof(device_methods) / sizeof(device_methods[0]);

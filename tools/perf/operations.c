@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Latency, message rate and bandwidth of each operation between two nodes, and
+ * of what there is without bgdma, all in turn: as regions for the plugin, and
+ * as times. Data that did not come as it was sent ends the program.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "operations.h"
+
+#define RUNS	15
+#define ROUNDS	512
+
+static const struct measure {
+	const char *name;
+	bool stream;
+	size_t size;
+	unsigned int n;
+} measures[] = {
+	{ "latency of 8 B", false, WORD, ROUNDS },
+	{ "rate of 8 B", true, WORD, MANY },
+	{ "bandwidth of 4 KiB", true, 4UL << 10, MEMORY / (4UL << 10) },
+	{ "bandwidth of 64 KiB", true, 64UL << 10, MEMORY / (64UL << 10) },
+	{ "bandwidth of 1 MiB", true, 1UL << 20, MEMORY / (1UL << 20) },
+};
+
+char *op_source, *op_target;
+struct names op_peer;
+static int control;	/* to the other side */
+
+static void say(const void *what, size_t size)
+{
+	if (write(control, what, size) != (ssize_t)size)
+		die("the other side", -EPIPE);
+}
+
+/* False: the other side has ended. */
+static bool hear(void *what, size_t size)
+{
+	ssize_t got = read(control, what, size);
+
+	if (got && got != (ssize_t)size)
+		die("the other side", -EPIPE);
+	return got;
+}
+
+static void wait_for_other(void)
+{
+	char byte;
+
+	if (!hear(&byte, 1))
+		die("the other side", -EPIPE);
+}
+
+static void clear(const struct method *m, const struct measure *what)
+{
+	if (m->landing)
+		memset(*m->landing, 0, what->n * what->size);
+}
+
+static void check(const struct method *m, const struct measure *what)
+{
+	if (what->stream && m->landing &&
+	    memcmp(*m->landing, op_source, what->n * what->size))
+		die(m->name, -EBADMSG);
+}
+
+static void side_open(uint32_t rank)
+{
+	struct names mine = { .pid = getpid() };
+	size_t i;
+
+	pin_to((int)rank);
+	op_source = small_pages(MEMORY);
+	op_target = small_pages(MEMORY);
+	for (i = 0; i < MEMORY; i++)
+		op_source[i] = (char)(i * 7 + i / 4096 + 1);
+	mine.source = op_source;
+	device_open(rank, &mine);
+	say(&mine, sizeof(mine));
+	if (!hear(&op_peer, sizeof(op_peer)))
+		die("the other side", -EPIPE);
+}
+
+/* ---- B ----------------------------------------------------------------- */
+
+struct command {
+	const struct method *method;
+	const struct measure *measure;
+};
+
+static void answer(const struct method *m, const struct measure *what)
+{
+	clear(m, what);
+	if (m->prepare)
+		m->prepare(what->stream ? what->n * what->size : what->size);
+	say("", 1);
+	if (what->stream)
+		m->sink(what->n, what->size);
+	else
+		m->pong(what->n);
+	check(m, what);
+	say("", 1);
+}
+
+static void other_side(void)
+{
+	struct command command;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	side_open(1);
+	/* The same program: what one points to the other has too. */
+	while (hear(&command, sizeof(command)))
+		answer(command.method, command.measure);
+	exit(0);
+}
+
+/* ---- A ----------------------------------------------------------------- */
+
+static void take_one(const struct method *m, const struct measure *what,
+		     bool report)
+{
+	const struct command command = { m, what };
+	unsigned int ops = what->n;
+	uint64_t begin, end;
+
+	if (m->pong) {
+		say(&command, sizeof(command));
+		wait_for_other();
+		ops *= what->stream ? 1 : 2;
+	} else {
+		clear(m, what);
+	}
+	begin = now_ns();
+	if (report)
+		MARK(MARK_BEGIN);
+	if (what->stream)
+		m->stream(what->n, what->size);
+	else
+		m->ping(what->n);
+	if (report)
+		MARK(MARK_END);
+	end = now_ns();
+	if (m->pong)
+		wait_for_other();
+	else
+		check(m, what);
+	if (!report)
+		return;
+	printf("{\"region\":\"%s: %s\",\"ops\":%u,\"ns\":%.1f}\n", what->name,
+	       m->name, ops, (double)(end - begin) / ops);
+	fflush(stdout);
+}
+
+static void take_all(const struct measure *what, bool report)
+{
+	size_t i;
+
+	for (i = 0; i < n_device_methods; i++)
+		take_one(&device_methods[i], what, report);
+	for (i = 0; i < n_peer_methods; i++)
+		take_one(&peer_methods[i], what, report);
+}
+
+void operations(void)
+{
+	int ends[2], status;
+	unsigned int run;
+	size_t i;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends))
+		die("socketpair", -errno);
+	peers_open();
+	pid = fork();
+	if (pid < 0)
+		die("fork", -errno);
+	control = ends[!pid];
+	close(ends[!!pid]);
+	if (!pid)
+		other_side();
+	side_open(0);
+	for (i = 0; i < sizeof(measures) / sizeof(measures[0]); i++) {
+		/* The first time warms up. */
+		for (run = 0; run <= runs(RUNS); run++)
+			take_all(&measures[i], run);
+	}
+	close(control);
+	if (waitpid(pid, &status, 0) != pid || status)
+		die("the other side", -ECHILD);
+}
