@@ -15,6 +15,8 @@
 
 #include <bgdma/spi.h>
 
+#include "attr.h"
+
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 /*
@@ -79,12 +81,6 @@ struct bgdma_rget_queue {
 };
 
 /* context.c */
-
-/*
- * Bring an attr of a program that knew @size bytes of it to our size.
- * NULL means all defaults. -E2BIG: it asks for what we do not know.
- */
-int attr_copy(void *attr, size_t known, const void *from, size_t size);
 
 /* ioctl() with a negative errno. */
 int ctx_ioctl(const struct bgdma_ctx *ctx, unsigned long request, void *arg);
