@@ -5,6 +5,7 @@
 #ifndef BGDMA_BGDMA_H
 #define BGDMA_BGDMA_H
 
+#include <bgdma/job.h>
 #include <bgdma/spi.h>
 
 #endif /* BGDMA_BGDMA_H */
