@@ -205,10 +205,12 @@ TEST_F(lib, transfers)
 
 	EXPECT_EQ(0, bgdma_memfifo(fifo, &(struct bgdma_memfifo_attr){
 			.dest = 2, .fifo = 6, .dispatch = 7, .length = 3,
-			.data = "abc", .flags = BGDMA_DESC_INTERRUPT }));
+			.data = "abc", .remote_counter = 77,
+			.flags = BGDMA_DESC_INTERRUPT | BGDMA_DESC_OPS }));
 	t = (struct bgdma_transfer){
 		.dest = 2, .dest_fifo = 6, .dispatch = 7, .length = 3,
-		.flags = BGDMA_DESC_INTERRUPT,
+		.flags = BGDMA_DESC_INTERRUPT | BGDMA_DESC_OPS,
+		.remote_counter = 77,
 	};
 	bgdma_desc_memfifo(&expected, &t);
 	bgdma_desc_inline(&expected, "abc", 3);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * The barriers of the shared pages, by purpose. Documentation/rings.rst proves
- * why each is where it is; nothing else in the library orders memory.
+ * The barriers of the shared pages, by purpose, for the library and for programs
+ * that share memory of their own with the engine or a peer (DMA-10).
+ * Documentation/rings.rst proves why each is where it is; nothing else in the
+ * library orders memory.
  *
- * Compiler builtins rather than <stdatomic.h>: the words are plain integers of
- * the uapi header, and these macros are the same in C and in C++.
+ * @p is an aligned integer of at most 64 bits. All are safe in any thread, and
+ * none fails. Compiler builtins rather than <stdatomic.h>: the words are plain
+ * integers of the uapi header, and these macros are the same in C and in C++.
  */
 #ifndef BGDMA_ATOMIC_H
 #define BGDMA_ATOMIC_H
@@ -20,7 +23,10 @@
 /* Nothing after it is done before everything before it is visible. */
 #define bgdma_full_barrier()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
 
-/* Atomic updates of words that both sides write. */
+/*
+ * Atomic updates of words that both sides write, full barriers: the first two
+ * return what was there before, the third what is there then.
+ */
 #define bgdma_atomic_or(p, v)		__atomic_fetch_or((p), (v), __ATOMIC_SEQ_CST)
 #define bgdma_atomic_and(p, v)		__atomic_fetch_and((p), (v), __ATOMIC_SEQ_CST)
 #define bgdma_atomic_add(p, v)		__atomic_add_fetch((p), (v), __ATOMIC_SEQ_CST)

@@ -132,6 +132,7 @@ BGDMA_INLINE void bgdma__desc_to(struct bgdma_desc *desc,
 BGDMA_INLINE void bgdma__desc_packet(struct bgdma_desc *desc,
 				     const struct bgdma_transfer *t)
 {
+	desc->rec_ctr = bgdma__desc_handle(t->remote_counter);
 	desc->dst_fifo = __cpu_to_le16(t->dest_fifo);
 	desc->dispatch = __cpu_to_le16(t->dispatch);
 }
@@ -153,7 +154,7 @@ BGDMA_INLINE void bgdma_desc_nop(struct bgdma_desc *desc, uint8_t flags)
 /**
  * bgdma_desc_memfifo() - payload lands in a reception FIFO of the target
  * @desc: out
- * @t: uses all but @to and @remote_counter
+ * @t: uses all but @to
  */
 BGDMA_INLINE void bgdma_desc_memfifo(struct bgdma_desc *desc,
 				      const struct bgdma_transfer *t)
@@ -165,7 +166,7 @@ BGDMA_INLINE void bgdma_desc_memfifo(struct bgdma_desc *desc,
 /**
  * bgdma_desc_local_memfifo() - payload lands in a reception FIFO of its own
  * @desc: out
- * @t: uses all but @dest, @dest_ctx, @to, @remote_counter and @route
+ * @t: uses all but @dest, @dest_ctx, @to and @route
  */
 BGDMA_INLINE void bgdma_desc_local_memfifo(struct bgdma_desc *desc,
 					    const struct bgdma_transfer *t)

@@ -246,7 +246,9 @@ struct bgdma_place {
  * @data: payload, copied before the call returns; else NULL
  * @from: where the payload is, without @data
  * @counter: injection counter that moves; NULL: none
- * @flags: BGDMA_DESC_INTERRUPT, _FENCE
+ * @remote_counter: handle of the reception counter that moves where the message
+ *	lands; 0: none
+ * @flags: BGDMA_DESC_INTERRUPT, _OPS, _FENCE
  * @route: BGDMA_ROUTE_*
  * @cookie: travels with every packet
  * @more: more follows: only reserve; a later call without it submits all
@@ -260,6 +262,7 @@ struct bgdma_memfifo_attr {
 	const void *data;
 	struct bgdma_place from;
 	struct bgdma_counter *counter;
+	uint32_t remote_counter;
 	uint8_t flags;
 	uint8_t route;
 	uint64_t cookie;
@@ -380,6 +383,7 @@ BGDMA_INLINE int bgdma__memfifo_inject(struct bgdma_inj_fifo *fifo,
 	t.length = (uint32_t)attr->length;
 	t.from = bgdma__place_at(&attr->from);
 	t.counter = bgdma__counter_ref(attr->counter);
+	t.remote_counter = attr->remote_counter;
 	t.flags = attr->flags;
 	t.route = attr->route;
 	t.cookie = attr->cookie;
