@@ -218,4 +218,89 @@ TEST_F(hostile, dma2_cancelled_once)
 	EXPECT_EQ(0, cancel(&f, 0, 2));
 }
 
+/* ---- Waiters without number ------------------------------------------- */
+
+#define WAITERS		1000
+
+/* All wait for one FIFO, and are woken for every packet that leaves it. */
+TEST_F(hostile, x2_waiters_without_number)
+{
+	const struct bgdma_attach room = {
+		.ctx = BGDMA_CTX_ANY, .inj_fifos = BGDMA_INJ_FIFOS_MAX,
+	};
+	bool *seen = shared(WAITERS * sizeof(*seen));
+	unsigned int i, blocked = 0;
+	struct bgdma_desc d;
+	struct inj f[WAITERS];
+	struct node n;
+	struct rec r;
+
+	ASSERT_EQ(0, node_try(&n, PARTITION, 2, &room));
+	ASSERT_EQ(0, rec_try(&r, &n, BGDMA_ID_ANY, RING));
+	for (i = 0; i < WAITERS; i++) {
+		ASSERT_EQ(0, inj_try(&f[i], &n, BGDMA_ID_ANY, 16));
+		d = d_number(2, &r, i);
+		inject(&f[i], &d);
+	}
+	for (i = 0; i < WAITERS; i++) {
+		ASSERT_TRUE(until(load(&f[i].kern->done) ||
+				  load(&f[i].kern->state) == BGDMA_FIFO_BLOCKED));
+		blocked += !load(&f[i].kern->done);
+	}
+	EXPECT_LT(WAITERS / 2, blocked);
+	for (i = 0; i < WAITERS; i++) {
+		__u32 number = number_wait(&r);
+
+		ASSERT_GT(WAITERS, number);
+		EXPECT_FALSE(seen[number]);
+		seen[number] = true;
+	}
+	for (i = 0; i < WAITERS; i++)
+		ASSERT_TRUE(until(load(&f[i].kern->done) == 1));
+	node_close(&n);
+}
+
+/* ---- A reader that plays with its head -------------------------------- */
+
+static void play(const struct rec *r)
+{
+	for (;;) {
+		__u64 tail = load(&r->kern->tail);
+
+		store(&r->user->head, tail - r->bytes);	/* full */
+		store(&r->user->head, tail);		/* empty */
+	}
+}
+
+TEST_F(hostile, x2_reader_that_plays_with_its_head)
+{
+	struct bgdma_desc d;
+	struct rec r;
+	struct inj f;
+	pid_t pid;
+	int i;
+
+	ASSERT_EQ(0, rec_try(&r, &self->a.n, BGDMA_ID_ANY, RING));
+	ASSERT_EQ(0, inj_try(&f, &self->a.n, BGDMA_ID_ANY, 16));
+	/* The pages are ours alone, so it has to be a thread. */
+	pid = clone((int (*)(void *))(void *)play,
+		    (char *)shared(MIB) + MIB, CLONE_VM | SIGCHLD, &r);
+	must(pid);
+	d = d_inline(0, r.id, "x", 1);
+	for (i = 0; i < 20000; i++) {
+		if (load(&f.user->tail) - load(&f.kern->head) < 16)
+			put_in(&f, &d);
+		post(&f);
+		__atomic_fetch_or(&self->a.n.uctl->doorbell_rec, 1ULL << r.id,
+				  __ATOMIC_SEQ_CST);
+		doorbell(&self->a.n, 0);
+	}
+	EXPECT_NE(0, load(&f.kern->done));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	/* Whatever it did to itself, others go on. */
+	d = d_put(1, self->a.mem.handle, 0, self->b.mem.handle, 0, 4096);
+	EXPECT_EQ(BGDMA_OK, run(&self->a.inj, &d));
+}
+
 TEST_HARNESS_MAIN

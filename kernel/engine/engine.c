@@ -279,29 +279,40 @@ void bgdma_ctx_unpoll(struct bgdma_ctx *ctx)
 	spin_unlock(&bgdma_engine.poll_lock);
 }
 
-/* One look at every polled context. */
+static void bgdma_poll_look(struct bgdma_ctx *ctx, u64 now)
+{
+	if (bgdma_doorbell_rung(ctx)) {
+		/* A reader that never sends works, too. */
+		ctx->poll_until = now + READ_ONCE(ctx->partition->poll_ns);
+		bgdma_doorbell(ctx, true);
+		return;
+	}
+	if (now < ctx->poll_until)
+		return;
+	bgdma_poll_remove(ctx);
+	/* NEED_WAKEUP before the last look: see ring.h. */
+	bgdma_ring_barrier();
+	if (bgdma_doorbell_rung(ctx))
+		bgdma_doorbell(ctx, true);
+}
+
+/* One look at polled contexts: at those that were not looked at for longest. */
 static void bgdma_poll_pass(struct bgdma_engine *e, u64 now)
 {
-	struct bgdma_ctx *ctx, *next;
+	struct bgdma_ctx *ctx, *last = NULL;
+	u32 n = BGDMA_HOLD_MAX;
 
 	if (list_empty(&e->polled))
 		return;
 	spin_lock(&e->poll_lock);
-	list_for_each_entry_safe(ctx, next, &e->polled, poll_node) {
-		if (bgdma_doorbell_rung(ctx)) {
-			/* A reader that never sends works, too. */
-			ctx->poll_until = now +
-				READ_ONCE(ctx->partition->poll_ns);
-			bgdma_doorbell(ctx, true);
-			continue;
-		}
-		if (now < ctx->poll_until)
-			continue;
-		bgdma_poll_remove(ctx);
-		/* NEED_WAKEUP before the last look: see ring.h. */
-		bgdma_ring_barrier();
-		if (bgdma_doorbell_rung(ctx))
-			bgdma_doorbell(ctx, true);
+	if (!list_empty(&e->polled))
+		last = list_last_entry(&e->polled, struct bgdma_ctx, poll_node);
+	while (last && n--) {
+		ctx = list_first_entry(&e->polled, struct bgdma_ctx, poll_node);
+		if (ctx == last)
+			last = NULL;
+		list_move_tail(&ctx->poll_node, &e->polled);
+		bgdma_poll_look(ctx, now);
 	}
 	spin_unlock(&e->poll_lock);
 }

@@ -58,6 +58,12 @@ void bgdma_rq_end(struct bgdma_ctx *ctx, struct bgdma_stream *again);
 void bgdma_engine_arm_timer(struct bgdma_engine *e);
 bool bgdma_streams_expire(struct bgdma_engine *e);
 
+/*
+ * The locks of the polled contexts and of the waiting streams are everybody's,
+ * the lists as long as users like: so many entries in one hold.
+ */
+#define BGDMA_HOLD_MAX		32
+
 /* Has nothing to run until somebody else says so. */
 #define BGDMA_STREAM_STOPPED	(BIT(BGDMA_STREAM_PARKED) | \
 				 BIT(BGDMA_STREAM_ERROR) | \

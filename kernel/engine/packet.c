@@ -26,6 +26,9 @@ void bgdma_rec_alert(struct bgdma_rec_fifo *fifo)
 	bgdma_ctx_wake(ctx, EPOLLIN | EPOLLRDNORM);
 }
 
+/* Room that was there, and gone again when it was to be used. */
+#define BGDMA_REFUSED_MAX	3
+
 /**
  * bgdma_rec_refused() - a packet went not in at once: wait for room, or say why
  * @fifo: FIFO
@@ -36,13 +39,16 @@ void bgdma_rec_alert(struct bgdma_rec_fifo *fifo)
  * @ret: what bgdma_rec_append() said
  *
  * Context: inside a slice.
- * Return: as bgdma_deliver_memfifo().
+ * Return: as bgdma_deliver_memfifo(); with BGDMA_STEP_WAIT the stream may be
+ * parked no longer.
  */
 int bgdma_rec_refused(struct bgdma_rec_fifo *fifo, struct bgdma_stream *s,
 		      const struct bgdma_principal *who,
 		      const struct bgdma_payload *payload, u32 n, int ret)
 {
-	while (ret == BGDMA_STEP_WAIT) {
+	u32 tries;
+
+	for (tries = 0; ret == BGDMA_STEP_WAIT; tries++) {
 		bgdma_stream_park(s, &fifo->waiters, 0, BGDMA_KIND_REC_FIFO,
 				  fifo->id);
 		WRITE_ONCE(fifo->kern->starved, 1);
@@ -50,6 +56,9 @@ int bgdma_rec_refused(struct bgdma_rec_fifo *fifo, struct bgdma_stream *s,
 		if (!bgdma_rec_room(fifo, n) && !READ_ONCE(fifo->dead))
 			return BGDMA_STEP_WAIT;
 		bgdma_stream_unpark(s);
+		/* A reader that plays with its head: others first. */
+		if (tries == BGDMA_REFUSED_MAX)
+			return BGDMA_STEP_WAIT;
 		ret = bgdma_rec_append(fifo, s, who, payload, n, 0);
 	}
 	return ret ? bgdma_fault(s, ret, fifo->id, 0) : BGDMA_STEP_DONE;

@@ -141,23 +141,40 @@ void bgdma_stream_unpark(struct bgdma_stream *s)
 	spin_unlock(&bgdma_engine.park_lock);
 }
 
+/* In a walk over many streams: let others have the lock now and then. */
+static void bgdma_park_breathe(struct bgdma_engine *e, u32 *n)
+{
+	lockdep_assert_held(&e->park_lock);
+	if (++*n % BGDMA_HOLD_MAX)
+		return;
+	spin_unlock(&e->park_lock);
+	spin_lock(&e->park_lock);
+}
+
 /**
  * bgdma_waiters_wake() - let all streams go on that wait for an object
  * @waiters: its list
+ *
+ * Streams that come meanwhile saw what made the caller call.
  */
 void bgdma_waiters_wake(struct list_head *waiters)
 {
 	struct bgdma_engine *e = &bgdma_engine;
-	struct bgdma_stream *s, *next;
+	struct bgdma_stream *s;
+	LIST_HEAD(all);
+	u32 n = 0;
 
 	/* The room that was made before the look at the list: see ring.h. */
 	bgdma_ring_barrier();
 	if (list_empty(waiters))
 		return;
 	spin_lock(&e->park_lock);
-	list_for_each_entry_safe(s, next, waiters, park_node) {
+	list_splice_init(waiters, &all);
+	while ((s = list_first_entry_or_null(&all, struct bgdma_stream,
+					     park_node))) {
 		bgdma_unpark_locked(s);
 		bgdma_stream_wake(s);
+		bgdma_park_breathe(e, &n);
 	}
 	spin_unlock(&e->park_lock);
 }
@@ -170,16 +187,23 @@ void bgdma_waiters_wake(struct list_head *waiters)
  */
 bool bgdma_streams_expire(struct bgdma_engine *e)
 {
-	struct bgdma_stream *s, *next;
+	struct bgdma_stream *s;
+	LIST_HEAD(all);
+	u32 n = 0;
 	bool more;
 
 	spin_lock(&e->park_lock);
-	list_for_each_entry_safe(s, next, &e->timed, timed_node) {
-		if (time_before(jiffies, s->deadline))
-			continue;
-		set_bit(BGDMA_STREAM_EXPIRED, &s->flags);
-		bgdma_unpark_locked(s);
-		bgdma_stream_wake(s);
+	list_splice_init(&e->timed, &all);
+	while ((s = list_first_entry_or_null(&all, struct bgdma_stream,
+					     timed_node))) {
+		if (time_before(jiffies, s->deadline)) {
+			list_move_tail(&s->timed_node, &e->timed);
+		} else {
+			set_bit(BGDMA_STREAM_EXPIRED, &s->flags);
+			bgdma_unpark_locked(s);
+			bgdma_stream_wake(s);
+		}
+		bgdma_park_breathe(e, &n);
 	}
 	more = !list_empty(&e->timed);
 	spin_unlock(&e->park_lock);
