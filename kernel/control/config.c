@@ -131,9 +131,10 @@ static int bgdma_config_access(struct genl_info *info,
 
 /*
  * The engine is shared by all namespaces. Who is an administrator only in one
- * of his own may not take more of it than anybody has.
+ * of his own may not take more of it than anybody has; nor may he have a program
+ * with more rights write to his socket.
  */
-static int bgdma_config_may(struct genl_info *info)
+static int bgdma_config_may(struct sk_buff *skb, struct genl_info *info)
 {
 	static const struct {
 		int attr;
@@ -153,7 +154,8 @@ static int bgdma_config_may(struct genl_info *info)
 			continue;
 		value = nla_len(attr) == sizeof(u64) ? nla_get_u64(attr) :
 						       nla_get_u32(attr);
-		if (value > shared[i].max && !capable(CAP_NET_ADMIN)) {
+		if (value > shared[i].max &&
+		    !netlink_capable(skb, CAP_NET_ADMIN)) {
 			NL_SET_ERR_MSG_ATTR(info->extack, attr,
 					    "bgdma: more than the default needs CAP_NET_ADMIN in the initial user namespace");
 			return -EPERM;
@@ -276,7 +278,8 @@ int bgdma_partition_new_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (!name)
 		return -EINVAL;
-	err = bgdma_config_may(info) ?: bgdma_config_access(info, &access);
+	err = bgdma_config_may(skb, info) ?:
+	      bgdma_config_access(info, &access);
 	if (err)
 		return err;
 	part = bgdma_partition_new(name);
@@ -326,7 +329,8 @@ int bgdma_partition_set_doit(struct sk_buff *skb, struct genl_info *info)
 	mutex_lock(&bgdma_config_lock);
 	mutex_lock(&part->lock);
 	access = (struct bgdma_access) { part->uid, part->gid, part->mode };
-	err = bgdma_config_may(info) ?: bgdma_config_access(info, &access);
+	err = bgdma_config_may(skb, info) ?:
+	      bgdma_config_access(info, &access);
 	if (!err) {
 		part->uid = access.uid;
 		part->gid = access.gid;

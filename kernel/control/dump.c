@@ -83,6 +83,23 @@ static int bgdma_dump_filter(struct netlink_callback *cb,
 }
 
 /**
+ * bgdma_dump_for() - whose contexts a request is shown
+ * @dump: of the request
+ * @skb: request
+ *
+ * Those of who opened the socket: who writes to it may be a program with more
+ * rights that was given it, and knows nothing of netlink.
+ */
+void bgdma_dump_for(struct bgdma_dump *dump, struct sk_buff *skb)
+{
+	struct sock *sk = NETLINK_CB(skb).sk;
+
+	dump->uid = READ_ONCE(sk->sk_uid);
+	dump->all = netlink_ns_capable(skb, sock_net(sk)->user_ns,
+				       CAP_NET_ADMIN);
+}
+
+/**
  * bgdma_dump_start() - begin a dump
  * @cb: of the dump
  *
@@ -90,15 +107,13 @@ static int bgdma_dump_filter(struct netlink_callback *cb,
  */
 int bgdma_dump_start(struct netlink_callback *cb)
 {
-	struct net *net = sock_net(cb->skb->sk);
 	struct bgdma_dump *dump;
 
 	dump = kzalloc(sizeof(*dump), GFP_KERNEL);
 	if (!dump)
 		return -ENOMEM;
 	dump->last = U32_MAX;
-	dump->uid = current_euid();
-	dump->all = netlink_ns_capable(cb->skb, net->user_ns, CAP_NET_ADMIN);
+	bgdma_dump_for(dump, cb->skb);
 	*(struct bgdma_dump **)cb->ctx = dump;
 	return 0;
 }

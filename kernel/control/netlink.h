@@ -51,7 +51,7 @@ int bgdma_partition_get_dumpit(struct sk_buff *skb,
  * @inside: it is at @name, not past it
  * @one: only this partition
  * @all: contexts of everybody, else of @uid
- * @uid: who asks
+ * @uid: who opened the socket
  * @first: first context wanted in each partition, as rank << 8 | context
  * @last: last one wanted
  * @key: context that it is at
@@ -95,6 +95,7 @@ int bgdma_dump_items(struct sk_buff *skb, struct netlink_callback *cb,
 		     struct bgdma_partition *part, bgdma_show_item show);
 struct bgdma_partition *bgdma_dump_next(struct net *net,
 					struct bgdma_dump *dump);
+void bgdma_dump_for(struct bgdma_dump *dump, struct sk_buff *skb);
 bool bgdma_dump_sees(const struct bgdma_dump *dump, kuid_t uid);
 void *bgdma_dump_message(struct sk_buff *skb, struct netlink_callback *cb,
 			 u8 cmd);

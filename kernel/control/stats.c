@@ -87,15 +87,13 @@ static int bgdma_put_totals(struct sk_buff *skb, const struct bgdma_totals *t)
 int bgdma_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct net *net = genl_info_net(info);
-	struct bgdma_dump who = {
-		.uid = current_euid(),
-		.all = netlink_ns_capable(skb, net->user_ns, CAP_NET_ADMIN),
-	};
+	struct bgdma_dump who = {};
 	struct bgdma_totals totals = {};
 	struct bgdma_partition *part;
 	struct sk_buff *reply;
 	void *head;
 
+	bgdma_dump_for(&who, skb);
 	while ((part = bgdma_dump_next(net, &who))) {
 		bgdma_total_partition(part, &who, &totals);
 		bgdma_partition_put(part);
