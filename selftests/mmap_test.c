@@ -3,6 +3,7 @@
  * Mapping the areas: all of each, with no more rights than it has, and not
  * in a child.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,6 +97,21 @@ static int map_as(int fd, __u64 offset, __u64 bytes, int prot)
 	return map_flags(fd, &a, prot, MAP_SHARED);
 }
 
+/* Whatever the kernel kept in these pages before. */
+TEST_F(map, x2_begins_as_zeros)
+{
+	const char *p;
+	size_t i;
+
+	/* The others have something to say from the start. */
+	if (variant->id < INJ_RING && variant->id != BGDMA_AREA_EVENTS &&
+	    variant->id != BGDMA_AREA_RECORDS)
+		return;
+	ASSERT_EQ(0, bg_mmap(self->n.fd, &self->area, PROT_READ, (void **)&p));
+	for (i = 0; i < self->area.bytes; i++)
+		ASSERT_EQ(0, p[i]);
+}
+
 TEST_F(map, as_the_call_returned_it)
 {
 	int fd = self->n.fd;
@@ -137,6 +153,20 @@ TEST_F(map, x2_rights_cannot_be_raised)
 	EXPECT_EQ(variant->writable ? 0 : -1,
 		  mprotect(p, bytes, PROT_READ | PROT_WRITE));
 	munmap(p, bytes);
+}
+
+/* A debugger may write where the process itself may not: not here. */
+TEST_F(map, x2_not_written_through_proc)
+{
+	int mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	void *p;
+
+	ASSERT_LE(0, mem);
+	ASSERT_EQ(0, bg_mmap(self->n.fd, &self->area, PROT_READ, &p));
+	EXPECT_GT(0, pwrite(mem, "forged", 6, (off_t)(uintptr_t)p));
+	EXPECT_NE(0, memcmp(p, "forged", 6));
+	munmap(p, self->area.bytes);
+	close(mem);
 }
 
 TEST_F(map, the_whole_area_at_once)
