@@ -5,14 +5,18 @@
  */
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "perf.h"
 
 #define PAGE	4096UL
+#define OTHER	3000	/* uid */
 
 void die(const char *what, int err)
 {
@@ -84,6 +88,21 @@ void ends_close(struct ends *e)
 {
 	bgdma_detach(e->from);
 	bgdma_detach(e->to);
+}
+
+pid_t as_other_user(void (*run)(void))
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* A group, so that what it starts ends with it. */
+	setpgid(0, 0);
+	must(setresuid(OTHER, OTHER, OTHER) ? -errno : 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	run();
+	exit(1);
 }
 
 void *small_pages(size_t size)

@@ -24,7 +24,9 @@ static const struct {
 	{ "idle", idle, "what runs while nothing is to do, and memory" },
 	{ "growth", growth, "with more nodes, in grow2, grow64 and grow4096" },
 	{ "attack", under_attack, "what a user gets beside another; needs 4 nodes" },
-	{ "traffic", traffic, "none: load for somebody else's, until killed" },
+	{ "traffic", traffic, "nothing: load for somebody else's, until killed" },
+	{ "memcpy-load", load_memcpy, "the same without bgdma, in user space" },
+	{ "readv-load", load_readv, "the same without bgdma, in the kernel" },
 };
 
 #define SUBJECTS	(sizeof(subjects) / sizeof(subjects[0]))

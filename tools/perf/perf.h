@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include <bgdma/bgdma.h>
 
@@ -77,6 +78,9 @@ void ends_open(struct ends *ends);
 void ends_memory(struct ends *ends, void *source, void *target, size_t size);
 void ends_close(struct ends *ends);
 
+/* Let a process of another user run this until it is killed. */
+pid_t as_other_user(void (*run)(void));
+
 /* Memory in small pages, in place, that begins at an odd page. */
 void *small_pages(size_t size);
 void pin_to(int cpu);
@@ -119,6 +123,8 @@ void idle(void);
 void growth(void);
 void under_attack(void);
 void traffic(void);
+void load_memcpy(void);
+void load_readv(void);
 void operations(void);
 
 #endif /* BGDMA_PERF_H */

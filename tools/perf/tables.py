@@ -5,6 +5,7 @@ import os
 import statistics
 
 import operations
+import rt
 from spread import spread, totals
 
 
@@ -48,16 +49,6 @@ def of_attack(found):
                   f"{between(beside['low'], beside['high'], '.2f')}")
 
 
-def of_worst(found):
-    """What cyclictest saw."""
-    print("\nworst latency of cyclictest, us")
-    for name, worst in found.items():
-        middle = spread(worst)
-        print(f"  {name:24}{middle['median']:8.0f} "
-              f"{between(middle['low'], middle['high'], '.0f')}"
-              f"  most {max(worst)}")
-
-
 def of_numbers(numbers, tool):
     """Plain ones."""
     print("\nother numbers")
@@ -87,7 +78,7 @@ def tell(figures):
                          (counted, of_instructions),
                          (figures.get("nanoseconds"), of_times),
                          (figures.get("attacked"), of_attack),
-                         (figures.get("worst_us"), of_worst)):
+                         (figures.get("rt"), rt.tell)):
         if found:
             table(found)
     if figures.get("others", 0) > 0.2:

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Attackers: each one process of a user who has two nodes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "attack.h"
+#include "perf.h"
+
+#define FIFOS		64
+
+struct door door;
+static struct bgdma_inj_fifo *many[FIFOS];
+
+/* Both ends on nodes of the attacker's own: 2 and 3. */
+static struct ends theirs(void)
+{
+	const struct bgdma_grant_attr anyone = {
+		.rank = BGDMA_RANK_ANY, .ctx = BGDMA_CTX_ANY,
+	};
+	struct ends e = { .from = attach_many(ATTACK_RANK, FIFOS), .to = attach(3, -1) };
+	unsigned int i;
+
+	for (i = 0; i < FIFOS; i++)
+		must(bgdma_inj_create(e.from, NULL, &many[i]));
+	must(bgdma_rec_create(e.to, NULL, &e.rec));
+	must(bgdma_rec_grant(e.rec, &anyone, NULL));
+	e.inj = many[0];
+	return e;
+}
+
+static void theirs_memory(struct ends *e)
+{
+	const struct bgdma_grant_attr anyone = {
+		.rank = BGDMA_RANK_ANY, .ctx = BGDMA_CTX_ANY,
+		.rights = BGDMA_RIGHT_READ | BGDMA_RIGHT_WRITE,
+	};
+
+	must(bgdma_region_alloc(e->from, LONG,
+				BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE,
+				&e->source));
+	must(bgdma_region_alloc(e->to, LONG,
+				BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE,
+				&e->target));
+	must(bgdma_region_grant(e->source, &anyone, NULL));
+	must(bgdma_region_grant(e->target, &anyone, NULL));
+}
+
+static void compute(void)
+{
+	for (;;)
+		bgdma_relax();
+}
+
+static void ring(void)
+{
+	struct ends e = theirs();
+
+	for (;;)
+		must(bgdma_doorbell(e.from, 0));
+}
+
+static void message(struct ends *e, struct bgdma_inj_fifo *inj)
+{
+	uint64_t word = 0;
+
+	if (bgdma_inj_space(inj))
+		bgdma_memfifo(inj, &(struct bgdma_memfifo_attr){
+			.dest = 3, .dest_ctx = bgdma_ctx_info(e->to)->ctx,
+			.fifo = bgdma_rec_id(e->rec), .data = &word,
+			.length = sizeof(word), .more = true });
+}
+
+static void drain(struct ends *e, unsigned int most)
+{
+	while (most-- && bgdma_rec_bytes(e->rec)) {
+		bgdma_rec_peek(e->rec);
+		bgdma_rec_next(e->rec);
+	}
+	must(bgdma_rec_release(e->rec));
+}
+
+static void flood(unsigned int each, unsigned int most)
+{
+	struct ends e = theirs();
+	unsigned int i, k;
+
+	for (;;) {
+		for (i = 0; i < FIFOS; i++) {
+			for (k = 0; k < each; k++)
+				message(&e, many[i]);
+			bgdma_inj_publish(many[i]);
+		}
+		must(bgdma_doorbell(e.from, BGDMA_DOORBELL_POOL));
+		drain(&e, most);
+	}
+}
+
+static void small_messages(void)
+{
+	flood(32, 1U << 20);
+}
+
+/* One packet of room, for which all FIFOs have waited. */
+static void park(void)
+{
+	flood(32, 1);
+}
+
+static void long_puts(void)
+{
+	struct ends e = theirs();
+	unsigned int i;
+
+	theirs_memory(&e);
+	for (;;) {
+		for (i = 0; i < FIFOS; i++) {
+			while (bgdma_inj_space(many[i]))
+				must(bgdma_put(many[i], &(struct bgdma_put_attr){
+					.dest = 3,
+					.dest_ctx = bgdma_ctx_info(e.to)->ctx,
+					.length = LONG,
+					.from = { e.source, 0 },
+					.to = { bgdma_region_handle(e.target), 0 },
+					.more = true }));
+			bgdma_inj_publish(many[i]);
+		}
+		must(bgdma_doorbell(e.from, BGDMA_DOORBELL_POOL));
+		usleep(1000);
+	}
+}
+
+static void come_and_go(void)
+{
+	for (;;)
+		bgdma_detach(attach(ATTACK_RANK, -1));
+}
+
+static void dump(void)
+{
+	struct bgdma_ctx *ctx[32];
+	unsigned int i;
+
+	for (i = 0; i < 32; i++)
+		ctx[i] = attach(ATTACK_RANK, -1);
+	for (;;) {
+		if (system("bgdma ctx show >/dev/null") ||
+		    !bgdma_ctx_info(ctx[0]))
+			exit(1);
+	}
+}
+
+/* ---- At the victim's remote-get queues --------------------------------- */
+
+/* What his engine is made to do: it lets them only send to where they are. */
+enum work { NOTHING, LONG_PUTS, FORBIDDEN };
+
+static void describe(struct ends *e, enum work work)
+{
+	struct bgdma_desc *desc = bgdma_region_addr(e->source);
+	struct bgdma_region *target;
+	struct bgdma_transfer t = {
+		.dest = work == FORBIDDEN ? 3 : ATTACK_RANK,
+		.dest_ctx = bgdma_ctx_info(e->from)->ctx,
+		.length = LONG,
+		.from = { door.memory, 0 },
+	};
+	unsigned int i;
+
+	must(bgdma_region_alloc(e->from, LONG, BGDMA_LOCAL_WRITE, &target));
+	must(bgdma_region_grant(target, &(struct bgdma_grant_attr){
+			.rank = 0, .ctx = BGDMA_CTX_ANY,
+			.rights = BGDMA_RIGHT_WRITE }, NULL));
+	t.to.region = bgdma_region_handle(target);
+	for (i = 0; i < BGDMA_RGET_DESC_MAX; i++) {
+		if (work == NOTHING)
+			bgdma_desc_nop(&desc[i], 0);
+		else
+			bgdma_desc_put(&desc[i], &t);
+	}
+}
+
+static void send_gets(const struct ends *e, struct bgdma_inj_fifo *inj,
+		      uint16_t queue)
+{
+	while (bgdma_inj_space(inj))
+		must(bgdma_rget(inj, &(struct bgdma_rget_attr){
+			.dest = 0, .dest_ctx = door.ctx, .queue = queue,
+			.count = BGDMA_RGET_DESC_MAX,
+			.from = { e->source, 0 }, .more = true }));
+	bgdma_inj_publish(inj);
+}
+
+/* Who is refused at the door, for that reason alone, comes again. */
+static void come_again(struct bgdma_inj_fifo *inj, enum bgdma_code reason)
+{
+	enum bgdma_code code = (enum bgdma_code)bgdma_inj_error(inj, NULL);
+
+	if (code == BGDMA_OK)
+		return;
+	if (code != reason)
+		die(bgdma_strcode(code), -EPROTO);
+	must(bgdma_inj_clear_error(inj, 0));
+}
+
+static void knock(uint16_t queue, enum work work, enum bgdma_code reason)
+{
+	struct ends e = theirs();
+	unsigned int i;
+
+	theirs_memory(&e);
+	describe(&e, work);
+	for (;;) {
+		for (i = 0; i < FIFOS; i++) {
+			come_again(many[i], reason);
+			send_gets(&e, many[i], queue);
+		}
+		must(bgdma_doorbell(e.from, BGDMA_DOORBELL_POOL));
+	}
+}
+
+static void gets(void)
+{
+	knock(door.granted, LONG_PUTS, BGDMA_E_RGET_FULL);
+}
+
+static void small_gets(void)
+{
+	knock(door.granted, NOTHING, BGDMA_E_RGET_FULL);
+}
+
+static void bad_gets(void)
+{
+	knock(door.granted, FORBIDDEN, BGDMA_E_RGET_FULL);
+}
+
+static void refused_gets(void)
+{
+	knock(door.closed, LONG_PUTS, BGDMA_E_RIGHTS);
+}
+
+/* For somebody else's measurement: until killed. */
+void traffic(void)
+{
+	as_other_user(long_puts);
+	as_other_user(small_messages);
+	for (;;)
+		pause();
+}
+
+const struct attacker attackers[] = {
+	{ .name = "alone" },
+	{ .name = "computing", .run = compute },
+	{ .name = "doorbells", .run = ring },
+	{ .name = "small messages", .run = small_messages },
+	{ .name = "long puts", .run = long_puts },
+	{ .name = "parking", .run = park },
+	{ .name = "attaching", .run = come_and_go },
+	{ .name = "dumps", .run = dump },
+	{ .name = "remote gets", .run = gets },
+	{ .name = "small remote gets", .run = small_gets },
+	{ .name = "bad remote gets", .run = bad_gets,
+	  .refused = BGDMA_E_PROVENANCE },
+	{ .name = "remote gets without a grant", .run = refused_gets },
+};
+
+const size_t n_attackers = sizeof(attackers) / sizeof(attackers[0]);
