@@ -28,7 +28,7 @@ HARMLESS = re.compile(r"""
 """, re.X)
 
 EXIT = re.compile(r"bgdma-vm: exit (\d+)\s*$", re.M)
-READY = "bgdma-vm: ready"
+BOOTED = "bgdma-vm: booted"
 CUT = "------------[ cut here ]------------"
 
 

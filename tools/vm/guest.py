@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 
+import console
 import tsc
 
 # With ERMS visible the kernel copies
@@ -61,12 +62,16 @@ def pin(monitor):
 
 
 class Guest:
-    """A virtual machine described by options, run once."""
+    """A virtual machine described by options, run once.
+
+    It hung when its first process did not come, nothing of ours having run.
+    """
 
     def __init__(self, options):
         self.options = options
         self.process = None
         self.timed_out = False
+        self.hung = False
 
     def command(self, monitor_fd):
         """The command line of QEMU."""
@@ -121,29 +126,46 @@ class Guest:
 
     def watch(self, sock):
         """Pin the processors, then wait for the end of time."""
-        deadline = time.monotonic() + self.options.timeout
-        try:
-            monitor = Monitor(sock)
-            if self.options.pin:
-                pin(monitor)
-        except (OSError, ValueError):
-            return          # QEMU has ended already and says why itself
-        if not self.options.timeout:
-            return
+        begin = time.monotonic()
+        limit = self.options.timeout or float("inf")
+        boot_limit = self.options.boot_timeout or float("inf")
+        monitor = self.monitor(sock, min(limit, boot_limit))
         while self.process.poll() is None:
-            if time.monotonic() > deadline:
+            took = time.monotonic() - begin
+            if took > limit:
                 self.timed_out = True
+            elif took > boot_limit:
+                self.hung = not self.booted()
+                boot_limit = float("inf")
+            if self.timed_out or self.hung:
                 self.stop(monitor)
                 return
             time.sleep(0.05)
 
+    def booted(self):
+        """Whether the guest's first process has come."""
+        return console.BOOTED in console.read(self.options.log)
+
+    def monitor(self, sock, limit):
+        """QEMU's monitor, the processors pinned; None if QEMU is silent."""
+        sock.settimeout(None if limit == float("inf") else limit)
+        try:
+            monitor = Monitor(sock)
+            if self.options.pin:
+                pin(monitor)
+            return monitor
+        except (OSError, ValueError):
+            return None     # where it has ended, it says why itself
+
     def stop(self, monitor):
         """End a guest that hangs; the NMI makes it say where it is."""
         try:
-            monitor.call("inject-nmi")
-            self.process.wait(timeout=5)
+            if monitor:
+                monitor.call("inject-nmi")
+                self.process.wait(timeout=5)
         except (OSError, ValueError, subprocess.TimeoutExpired):
-            self.process.send_signal(signal.SIGKILL)
+            pass
+        self.process.send_signal(signal.SIGKILL)
 
 
 def to_stdout(data):
