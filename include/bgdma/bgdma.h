@@ -7,5 +7,6 @@
 
 #include <bgdma/job.h>
 #include <bgdma/spi.h>
+#include <bgdma/sys.h>
 
 #endif /* BGDMA_BGDMA_H */

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Endpoints: a context with its FIFOs, and where the others are.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define CHANNELS_DEFAULT	4
+#define CHANNELS_MAX		64
+#define ENTRIES_DEFAULT		256
+#define COPY_DEFAULT		(256U << 10)
+#define COPY_MIN		(64U << 10)
+#define COPY_MAX		(64U << 20)
+#define CONTROL_DEFAULT		(64U << 10)
+#define DATA_DEFAULT		(1U << 20)
+#define EVENTS_MIN		64
+#define FLUSH_NS		1000000000LL
+#define PARTITION_DEFAULT	"bgdma"
+
+static void or_default(uint32_t *value, uint32_t value_default)
+{
+	if (!*value)
+		*value = value_default;
+}
+
+static bool power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+/* A small number in a variable; 0: it is not set, or is something else. */
+static uint32_t variable(const char *name)
+{
+	const char *text = getenv(name);
+	unsigned long value = text ? strtoul(text, NULL, 10) : 0;
+
+	return value <= BGDMA_RANK_MAX ? (uint32_t)value : 0;
+}
+
+/* Fill in what the caller left open. */
+static int attr_complete(struct bgdma_endpoint *ep)
+{
+	struct bgdma_endpoint_attr *a = &ep->attr;
+
+	if (!a->job || a->progress > BGDMA_PROGRESS_THREAD ||
+	    a->threads > BGDMA_THREADS_MANY || a->channels > CHANNELS_MAX)
+		return -EINVAL;
+	ep->rank = bgdma_job_rank(a->job);
+	ep->size = bgdma_job_size(a->job);
+	if (!a->partition)
+		a->partition = getenv("BGDMA_PARTITION");
+	if (!a->partition)
+		a->partition = PARTITION_DEFAULT;
+	if (!a->per_node)
+		a->per_node = variable("BGDMA_PER_NODE");
+	or_default(&a->per_node, 1);
+	if (!a->fixed_node)
+		a->node = ep->rank / a->per_node;
+	or_default(&a->channels, CHANNELS_DEFAULT);
+	if (a->channels > ep->size)
+		a->channels = ep->size;
+	or_default(&a->entries, ENTRIES_DEFAULT);
+	or_default(&a->copy_bytes, COPY_DEFAULT);
+	if (!power_of_two(a->copy_bytes) || a->copy_bytes < COPY_MIN ||
+	    a->copy_bytes > COPY_MAX)
+		return -EINVAL;
+	or_default(&a->control_bytes, CONTROL_DEFAULT);
+	or_default(&a->data_bytes, DATA_DEFAULT);
+	ep->many = a->threads == BGDMA_THREADS_MANY ||
+		   a->progress == BGDMA_PROGRESS_THREAD;
+	return 0;
+}
+
+static int context_create(struct bgdma_endpoint *ep)
+{
+	const struct bgdma_endpoint_attr *a = &ep->attr;
+	struct bgdma_attach_attr attach = {
+		.partition = a->partition,
+		.rank = a->node,
+		.inj_fifos = a->channels + 16,
+		.inj_counters = a->inj_counters,
+		.rec_counters = a->rec_counters,
+		.events = EVENTS_MIN,
+	};
+
+	/* Room to hear of the death of all others at the same time. */
+	while (attach.events < 2 * ep->size && attach.events < BGDMA_EVENTS_MAX)
+		attach.events *= 2;
+	return bgdma_attach(&ep->ctx, &attach);
+}
+
+static int fifos_create(struct bgdma_endpoint *ep)
+{
+	const uint32_t bytes[WAYS] = {
+		[WAY_CONTROL] = ep->attr.control_bytes,
+		[WAY_DATA] = ep->attr.data_bytes,
+	};
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < WAYS; i++) {
+		const struct bgdma_rec_attr attr = {
+			.bytes = bytes[i], .fixed_id = true, .id = i,
+		};
+
+		ret = bgdma_rec_create(ep->ctx, &attr, &ep->rec[i]);
+		if (ret)
+			return ret;
+	}
+	ret = bgdma_region_alloc(ep->ctx, (uint64_t)ep->attr.channels *
+				 ep->attr.copy_bytes, BGDMA_LOCAL_READ,
+				 &ep->copies);
+	for (i = 0; !ret && i < ep->attr.channels; i++)
+		ret = channel_create(ep, &ep->channel[i], i);
+	return ret;
+}
+
+static int lock_create(struct bgdma_endpoint *ep)
+{
+	pthread_mutexattr_t mutex;
+	pthread_condattr_t cond;
+	int ret;
+
+	pthread_mutexattr_init(&mutex);
+	pthread_mutexattr_settype(&mutex, PTHREAD_MUTEX_RECURSIVE);
+	pthread_condattr_init(&cond);
+	pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
+	ret = -pthread_mutex_init(&ep->lock, &mutex);
+	if (!ret)
+		ret = -pthread_cond_init(&ep->handled_cond, &cond);
+	pthread_condattr_destroy(&cond);
+	pthread_mutexattr_destroy(&mutex);
+	return ret;
+}
+
+int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
+				const struct bgdma_endpoint_attr *attr,
+				size_t size)
+{
+	struct bgdma_endpoint *ep = calloc(1, sizeof(*ep));
+	int ret;
+
+	if (!ep)
+		return -ENOMEM;
+	ep->last.rank = BGDMA_STRANGER;
+	ep->wake_fd = -1;
+	ret = lock_create(ep);
+	if (ret) {
+		free(ep);
+		return ret;
+	}
+	ret = attr_copy(&ep->attr, sizeof(ep->attr), attr, size);
+	if (!ret)
+		ret = attr_complete(ep);
+	if (!ret) {
+		ep->channel = calloc(ep->attr.channels, sizeof(*ep->channel));
+		ep->peer = calloc(ep->size, sizeof(*ep->peer));
+		if (!ep->channel || !ep->peer)
+			ret = -ENOMEM;
+	}
+	if (!ret)
+		ret = wake_create(ep);
+	if (!ret)
+		ret = context_create(ep);
+	if (!ret)
+		ret = fifos_create(ep);
+	if (ret) {
+		bgdma_endpoint_destroy(ep);
+		return ret;
+	}
+	*epp = ep;
+	return 0;
+}
+
+/* Let what is in the channels go, as far as its targets take it in time. */
+static void channels_flush(struct bgdma_endpoint *ep)
+{
+	int64_t end = sys_now_ns() + FLUSH_NS, left;
+	struct channel *ch;
+	uint32_t i;
+
+	for (i = 0; i < ep->attr.channels; i++) {
+		ch = &ep->channel[i];
+		left = end - sys_now_ns();
+		(void)bgdma_inj_submit(ch->fifo);
+		(void)bgdma_inj_wait(ch->fifo, bgdma_inj_next(ch->fifo),
+				     BGDMA_SPIN_THEN_SLEEP, left > 0 ? left : 0);
+	}
+}
+
+void bgdma_endpoint_destroy(struct bgdma_endpoint *ep)
+{
+	uint32_t i;
+
+	if (!ep)
+		return;
+	progress_stop(ep);
+	if (ep->state == STATE_COMMITTED)
+		channels_flush(ep);
+	for (i = 0; ep->channel && i < ep->attr.channels; i++)
+		channel_destroy(&ep->channel[i]);
+	bgdma_detach(ep->ctx);
+	wake_destroy(ep);
+	registry_free(ep);
+	pthread_cond_destroy(&ep->handled_cond);
+	pthread_mutex_destroy(&ep->lock);
+	free(ep->channel);
+	free(ep->peer);
+	free(ep->who);
+	free(ep);
+}
+
+struct bgdma_ctx *bgdma_endpoint_ctx(const struct bgdma_endpoint *ep)
+{
+	return ep->ctx;
+}
+
+uint32_t bgdma_endpoint_rank(const struct bgdma_endpoint *ep)
+{
+	return ep->rank;
+}
+
+uint32_t bgdma_endpoint_size(const struct bgdma_endpoint *ep)
+{
+	return ep->size;
+}
+
+const struct bgdma_peer *bgdma_endpoint_peer(const struct bgdma_endpoint *ep,
+					     uint32_t rank)
+{
+	if (ep->state != STATE_COMMITTED || rank >= ep->size)
+		return NULL;
+	return &ep->peer[rank].at;
+}
+
+/* ---- Who is who -------------------------------------------------------- */
+
+static uint64_t who_key(uint32_t node, uint16_t ctx)
+{
+	return (uint64_t)node << 16 | ctx;
+}
+
+static struct who *who_slot(struct bgdma_endpoint *ep, uint64_t key)
+{
+	uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15ULL >> 32);
+	struct who *who;
+
+	do {
+		who = &ep->who[i++ & ep->who_mask];
+	} while (who->rank != BGDMA_STRANGER && who->key != key);
+	return who;
+}
+
+uint32_t endpoint_who(struct bgdma_endpoint *ep, uint32_t node, uint16_t ctx)
+{
+	uint64_t key = who_key(node, ctx);
+
+	if (bgdma_unlikely(key != ep->last.key ||
+			   ep->last.rank == BGDMA_STRANGER)) {
+		ep->last.key = key;
+		ep->last.rank = who_slot(ep, key)->rank;
+	}
+	return ep->last.rank;
+}
+
+/*
+ * Our FIFOs take packets from the processes of the job alone. An object has
+ * only so many grants: in larger jobs strangers are told by the dispatcher.
+ */
+static int way_open(struct bgdma_endpoint *ep, struct bgdma_rec_fifo *rec)
+{
+	struct bgdma_grant_attr grant = {
+		.rank = BGDMA_RANK_ANY, .ctx = BGDMA_CTX_ANY,
+	};
+	uint32_t i;
+	int ret = 0;
+
+	if (ep->size > BGDMA_GRANTS_MAX)
+		return bgdma_rec_grant(rec, &grant, NULL);
+	for (i = 0; !ret && i < ep->size; i++) {
+		grant.rank = ep->peer[i].at.node;
+		grant.ctx = ep->peer[i].at.ctx;
+		grant.incarnation = ep->peer[i].at.incarnation;
+		ret = bgdma_rec_grant(rec, &grant, NULL);
+	}
+	return ret;
+}
+
+int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at)
+{
+	uint32_t slots = 2, i;
+	struct who *who;
+	int ret = 0;
+
+	while (slots < 2 * ep->size)
+		slots *= 2;
+	ep->who = calloc(slots, sizeof(*ep->who));
+	if (!ep->who)
+		return -ENOMEM;
+	ep->who_mask = slots - 1;
+	for (i = 0; i < slots; i++)
+		ep->who[i].rank = BGDMA_STRANGER;
+	for (i = 0; i < ep->size; i++) {
+		ep->peer[i].at = at[i];
+		who = who_slot(ep, who_key(at[i].node, at[i].ctx));
+		who->key = who_key(at[i].node, at[i].ctx);
+		who->rank = i;
+	}
+	for (i = 0; !ret && i < WAYS; i++)
+		ret = way_open(ep, ep->rec[i]);
+	return ret;
+}

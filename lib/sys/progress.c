@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Progress: hand packets to callbacks (DP-4), look at events, and sleep while
+ * there is nothing (the engine wakes us: no timer, no polling).
+ *
+ * Of all threads that wait on an endpoint one sleeps in the kernel, the others
+ * on a condition. Whoever handles something wakes the others, who then look
+ * whether it was what they wait for.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define BUDGET_DEFAULT	64
+#define RELEASE_EVERY	32	/* packets, so that senders need not wait */
+#define SPIN_LOOKS	32	/* between two looks at the clock */
+#define SPIN_NS		20000
+#define NS_PER_S	1000000000LL
+
+int64_t sys_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+const char *bgdma_strtrouble(unsigned int trouble)
+{
+	static const char *const phrase[BGDMA_TROUBLE_COUNT] = {
+		[BGDMA_TROUBLE_UNKNOWN] = "unknown operation",
+		[BGDMA_TROUBLE_MALFORMED] = "malformed packet",
+		[BGDMA_TROUBLE_STRANGER] = "packet from outside of the job",
+		[BGDMA_TROUBLE_CUT] = "incomplete message",
+		[BGDMA_TROUBLE_LOST] = "message could not be sent",
+		[BGDMA_TROUBLE_PEER_DOWN] = "process left or died",
+	};
+
+	return trouble < BGDMA_TROUBLE_COUNT ? phrase[trouble] :
+					       "unknown trouble";
+}
+
+void bgdma_endpoint_stats_sized(struct bgdma_endpoint *ep,
+				struct bgdma_endpoint_stats *stats, size_t size)
+{
+	size_t known = size < sizeof(*stats) ? size : sizeof(*stats);
+
+	endpoint_lock(ep);
+	memset(stats, 0, size);
+	memcpy(stats, &ep->stats, known);
+	endpoint_unlock(ep);
+}
+
+void endpoint_trouble(struct bgdma_endpoint *ep,
+		      const struct bgdma_trouble_info *info)
+{
+	ep->stats.trouble[info->trouble]++;
+	if (ep->attr.trouble)
+		ep->attr.trouble(ep->attr.arg, info);
+}
+
+void endpoint_peer_down(struct bgdma_endpoint *ep, uint32_t rank)
+{
+	const struct bgdma_trouble_info info = {
+		.trouble = BGDMA_TROUBLE_PEER_DOWN,
+		.rank = rank,
+		.node = ep->peer[rank].at.node,
+		.ctx = ep->peer[rank].at.ctx,
+		.code = BGDMA_E_PEER_DOWN,
+	};
+
+	if (ep->peer[rank].down)
+		return;
+	ep->peer[rank].down = true;
+	endpoint_trouble(ep, &info);
+}
+
+/* ---- Packets (DP-4) ---------------------------------------------------- */
+
+static void packet_trouble(struct bgdma_endpoint *ep,
+			   const struct bgdma_packet *packet, uint32_t rank,
+			   enum bgdma_trouble trouble)
+{
+	const struct bgdma_trouble_info info = {
+		.trouble = trouble,
+		.rank = rank,
+		.node = packet->src_rank,
+		.ctx = packet->src_ctx,
+		.type = packet_type(packet),
+		.operation = packet_id(packet),
+		.code = trouble == BGDMA_TROUBLE_CUT ? BGDMA_E_ABORTED :
+						       BGDMA_OK,
+	};
+
+	endpoint_trouble(ep, &info);
+}
+
+/* Return: 0: done with it; -EAGAIN: not yet. */
+static int packet_dispatch(struct bgdma_endpoint *ep,
+			   const struct bgdma_packet *packet)
+{
+	uint32_t rank = endpoint_who(ep, packet->src_rank, packet->src_ctx);
+	const struct operation *op;
+	int ret;
+
+	if (bgdma_unlikely(rank == BGDMA_STRANGER)) {
+		packet_trouble(ep, packet, rank, BGDMA_TROUBLE_STRANGER);
+		return 0;
+	}
+	op = operation_find(&ep->table[packet_type(packet)],
+			    packet_id(packet));
+	if (bgdma_unlikely(!op)) {
+		packet_trouble(ep, packet, rank, BGDMA_TROUBLE_UNKNOWN);
+		return 0;
+	}
+	ret = op->packet(op->arg, rank, packet);
+	if (bgdma_unlikely(ret == -EAGAIN)) {
+		ep->stats.deferred++;
+		return ret;
+	}
+	ep->stats.packets++;
+	if (bgdma_unlikely(ret == -EBADMSG))
+		packet_trouble(ep, packet, rank, BGDMA_TROUBLE_MALFORMED);
+	if (bgdma_unlikely(packet->flags & BGDMA_PACKET_ERROR))
+		packet_trouble(ep, packet, rank, BGDMA_TROUBLE_CUT);
+	return 0;
+}
+
+static unsigned int way_progress(struct bgdma_endpoint *ep, unsigned int way,
+				 unsigned int budget)
+{
+	struct bgdma_rec_fifo *rec = ep->rec[way];
+	const struct bgdma_packet *packet;
+	unsigned int n = 0;
+
+	ep->deferred[way] = false;
+	while (n < budget && (packet = bgdma_rec_peek(rec))) {
+		if (packet_dispatch(ep, packet)) {
+			ep->deferred[way] = true;
+			break;
+		}
+		bgdma_rec_next(rec);
+		if (++n % RELEASE_EVERY == 0)
+			bgdma_rec_release(rec);
+	}
+	if (n % RELEASE_EVERY)
+		bgdma_rec_release(rec);
+	return n;
+}
+
+/* ---- Events ------------------------------------------------------------ */
+
+static void event_peer_down(struct bgdma_endpoint *ep,
+			    const struct bgdma_event *event)
+{
+	uint32_t rank = endpoint_who(ep, event->peer_rank, event->peer_ctx);
+
+	/* Who had the place before, or somebody who is not of the job. */
+	if (rank == BGDMA_STRANGER ||
+	    ep->peer[rank].at.incarnation != event->peer_incarnation)
+		return;
+	endpoint_peer_down(ep, rank);
+}
+
+/* A message broke off, and there was no room to say so in its FIFO. */
+static void event_cut(struct bgdma_endpoint *ep,
+		      const struct bgdma_event *event)
+{
+	const struct bgdma_trouble_info info = {
+		.trouble = BGDMA_TROUBLE_CUT,
+		.rank = endpoint_who(ep, event->peer_rank, event->peer_ctx),
+		.node = event->peer_rank,
+		.ctx = event->peer_ctx,
+		.code = event->code,
+	};
+
+	endpoint_trouble(ep, &info);
+}
+
+static unsigned int events_progress(struct bgdma_endpoint *ep)
+{
+	const struct bgdma_event *event;
+	unsigned int n = 0;
+
+	while ((event = bgdma_event_peek(ep->ctx))) {
+		if (event->type == BGDMA_EVENT_PEER_DOWN)
+			event_peer_down(ep, event);
+		else if (event->type == BGDMA_EVENT_FIFO_ERROR &&
+			 event->kind == BGDMA_KIND_REC_FIFO)
+			event_cut(ep, event);
+		bgdma_event_release(ep->ctx);
+		n++;
+	}
+	/* Not from the event: there may have been no room for it. */
+	return n + channels_repair(ep);
+}
+
+/* ---- Waking ------------------------------------------------------------ */
+
+int wake_create(struct bgdma_endpoint *ep)
+{
+	if (!ep->many)
+		return 0;
+	ep->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return ep->wake_fd < 0 ? -errno : 0;
+}
+
+void wake_destroy(struct bgdma_endpoint *ep)
+{
+	if (ep->wake_fd >= 0)
+		close(ep->wake_fd);
+}
+
+/* Have whoever sleeps in the kernel look again. */
+static void sleeper_wake(struct bgdma_endpoint *ep)
+{
+	if (ep->sleeping)
+		(void)eventfd_write(ep->wake_fd, 1);
+}
+
+/*
+ * Something was handled: have all look whether it was what they wait for. The
+ * endpoint's own thread waits for nothing of the kind.
+ */
+static void waiters_wake(struct bgdma_endpoint *ep)
+{
+	if (ep->followers)
+		pthread_cond_broadcast(&ep->handled_cond);
+	if (!ep->threaded)
+		sleeper_wake(ep);
+}
+
+/* ---- Progress ---------------------------------------------------------- */
+
+/* With the lock. What arrived last is handled last of all: control first. */
+static int progress_locked(struct bgdma_endpoint *ep, unsigned int budget)
+{
+	unsigned int n;
+
+	if (ep->inside)
+		return 0;
+	ep->inside = true;
+	n = way_progress(ep, WAY_CONTROL, budget);
+	if (n < budget)
+		n += way_progress(ep, WAY_DATA, budget - n);
+	n += events_progress(ep);
+	ep->inside = false;
+	if (!n)
+		return bgdma_ctx_dead(ep->ctx) ? -ENODEV : 0;
+	ep->handled += n;
+	waiters_wake(ep);
+	return (int)n;
+}
+
+int bgdma_endpoint_progress(struct bgdma_endpoint *ep, unsigned int budget)
+{
+	int ret;
+
+	if (ep->state != STATE_COMMITTED)
+		return -ENOTCONN;
+	endpoint_lock(ep);
+	ret = progress_locked(ep, budget ? budget : BUDGET_DEFAULT);
+	endpoint_unlock(ep);
+	return ret;
+}
+
+/* ---- Waiting ----------------------------------------------------------- */
+
+static int kernel_poll(struct bgdma_endpoint *ep, int64_t timeout_ns)
+{
+	struct pollfd pfd[] = {
+		{ .fd = bgdma_ctx_fd(ep->ctx), .events = POLLIN },
+		{ .fd = ep->wake_fd, .events = POLLIN },
+	};
+	const struct timespec ts = {
+		.tv_sec = timeout_ns / NS_PER_S,
+		.tv_nsec = timeout_ns % NS_PER_S,
+	};
+	int ret = ppoll(pfd, ep->many ? 2 : 1, timeout_ns < 0 ? NULL : &ts,
+			NULL);
+
+	if (ret < 0)
+		return -errno;
+	if (pfd[0].revents & (POLLHUP | POLLNVAL))
+		return -ENODEV;
+	return ret ? 0 : -ETIMEDOUT;
+}
+
+/*
+ * Sleep in the kernel, without the lock, until something arrives. A way whose
+ * next packet a callback does not want yet is no reason to wake.
+ */
+static int kernel_sleep(struct bgdma_endpoint *ep, int64_t timeout_ns)
+{
+	eventfd_t ignored;
+	unsigned int way;
+	int ret;
+
+	ep->sleeping = true;
+	ep->stats.sleeps++;
+	for (way = 0; way < WAYS; way++)
+		if (!ep->deferred[way])
+			bgdma_rec_arm(ep->rec[way], BGDMA_ARM_ANY, 0);
+	endpoint_unlock(ep);
+	ret = kernel_poll(ep, timeout_ns);
+	endpoint_lock(ep);
+	for (way = 0; way < WAYS; way++)
+		bgdma_rec_arm(ep->rec[way], BGDMA_ARM_NONE, 0);
+	ep->sleeping = false;
+	if (ep->many)
+		(void)eventfd_read(ep->wake_fd, &ignored);
+	/* Somebody else has to sleep in our place when we are done. */
+	if (ep->followers)
+		pthread_cond_broadcast(&ep->handled_cond);
+	return ret;
+}
+
+/* Sleep until somebody else has handled something. */
+static int follower_sleep(struct bgdma_endpoint *ep, int64_t deadline)
+{
+	const struct timespec at = {
+		.tv_sec = deadline / NS_PER_S, .tv_nsec = deadline % NS_PER_S,
+	};
+	int ret;
+
+	ep->followers++;
+	if (deadline == INT64_MAX)
+		ret = pthread_cond_wait(&ep->handled_cond, &ep->lock);
+	else
+		ret = pthread_cond_timedwait(&ep->handled_cond, &ep->lock, &at);
+	ep->followers--;
+	return -ret;
+}
+
+static int sleep_once(struct bgdma_endpoint *ep, int64_t deadline)
+{
+	int64_t left = -1;
+
+	if (deadline != INT64_MAX) {
+		left = deadline - sys_now_ns();
+		if (left <= 0)
+			return -ETIMEDOUT;
+	}
+	if (ep->sleeping || ep->threaded)
+		return follower_sleep(ep, deadline);
+	return kernel_sleep(ep, left);
+}
+
+/* 1: it holds; 0: nothing to do; -EAGAIN: it does not, but things go on. */
+static int look(struct bgdma_endpoint *ep, bool (*holds)(void *arg), void *arg)
+{
+	int ret;
+
+	if (holds(arg))
+		return 1;
+	ret = progress_locked(ep, BUDGET_DEFAULT);
+	if (ret <= 0)
+		return ret;
+	return holds(arg) ? 1 : -EAGAIN;
+}
+
+/* When to stop spinning, and when to stop. */
+struct limits {
+	int64_t spin_end, deadline;
+};
+
+static struct limits limits_make(enum bgdma_wait_mode mode, int64_t timeout_ns)
+{
+	int64_t now = sys_now_ns();
+	struct limits l = { .deadline = INT64_MAX };
+
+	if (timeout_ns >= 0 && timeout_ns < INT64_MAX - now)
+		l.deadline = now + timeout_ns;
+	if (mode == BGDMA_SPIN)
+		l.spin_end = l.deadline;
+	else if (mode == BGDMA_SPIN_THEN_SLEEP)
+		l.spin_end = now + SPIN_NS;
+	return l;
+}
+
+/* With the lock, which others get now and then. As look(). */
+static int wait_locked(struct bgdma_endpoint *ep, bool (*holds)(void *arg),
+		       void *arg, const struct limits *l)
+{
+	unsigned int looks = 0;
+	int64_t now = 0;
+	int ret;
+
+	for (;;) {
+		ret = look(ep, holds, arg);
+		if (ret == 1 || (ret < 0 && ret != -EAGAIN))
+			return ret;
+		if (looks++ % SPIN_LOOKS == 0 || ret == -EAGAIN)
+			now = sys_now_ns();
+		if (now >= l->deadline)
+			return -ETIMEDOUT;
+		if (ret == -EAGAIN || now < l->spin_end) {
+			endpoint_unlock(ep);
+			bgdma_relax();
+			endpoint_lock(ep);
+			continue;
+		}
+		ret = sleep_once(ep, l->deadline);
+		if (ret)
+			return holds(arg) ? 1 : ret;
+	}
+}
+
+int bgdma_endpoint_wait_until(struct bgdma_endpoint *ep,
+			      bool (*holds)(void *arg), void *arg,
+			      enum bgdma_wait_mode mode, int64_t timeout_ns)
+{
+	struct limits l;
+	int ret;
+
+	if (ep->state != STATE_COMMITTED)
+		return -ENOTCONN;
+	endpoint_lock(ep);
+	if (ep->inside) {
+		ret = -EDEADLK;
+	} else {
+		/* No look at the clock if it is not needed. */
+		ret = look(ep, holds, arg);
+		if ((ret == 0 || ret == -EAGAIN) && timeout_ns) {
+			l = limits_make(mode, timeout_ns);
+			ret = wait_locked(ep, holds, arg, &l);
+		}
+	}
+	endpoint_unlock(ep);
+	if (ret == 0 || ret == -EAGAIN)
+		return -ETIMEDOUT;
+	return ret == 1 ? 0 : ret;
+}
+
+struct handled {
+	const struct bgdma_endpoint *ep;
+	uint64_t before;
+};
+
+static bool handled_something(void *arg)
+{
+	const struct handled *h = arg;
+
+	return h->ep->handled != h->before;
+}
+
+int bgdma_endpoint_wait(struct bgdma_endpoint *ep, int64_t timeout_ns)
+{
+	struct handled h = { .ep = ep };
+
+	endpoint_lock(ep);
+	h.before = ep->handled;
+	endpoint_unlock(ep);
+	return bgdma_endpoint_wait_until(ep, handled_something, &h, BGDMA_SLEEP,
+					 timeout_ns);
+}
+
+/* ---- The endpoint's own thread ----------------------------------------- */
+
+static void *progress_thread(void *arg)
+{
+	struct bgdma_endpoint *ep = arg;
+	int ret;
+
+	endpoint_lock(ep);
+	while (!ep->stop) {
+		ret = progress_locked(ep, BUDGET_DEFAULT);
+		if (ret < 0)
+			break;
+		if (ret > 0) {
+			/* Those who wait for the lock are not to starve. */
+			endpoint_unlock(ep);
+			endpoint_lock(ep);
+			continue;
+		}
+		ret = kernel_sleep(ep, -1);
+		if (ret && ret != -EINTR)
+			break;
+	}
+	/* Who waits must see for himself that there is no more progress. */
+	ep->threaded = false;
+	pthread_cond_broadcast(&ep->handled_cond);
+	endpoint_unlock(ep);
+	return NULL;
+}
+
+int progress_start(struct bgdma_endpoint *ep)
+{
+	int ret;
+
+	if (ep->attr.progress != BGDMA_PROGRESS_THREAD)
+		return 0;
+	endpoint_lock(ep);
+	ep->threaded = true;
+	ret = -pthread_create(&ep->thread, NULL, progress_thread, ep);
+	if (ret) {
+		ep->threaded = false;
+		ep->attr.progress = BGDMA_PROGRESS_CALLER;
+	}
+	endpoint_unlock(ep);
+	return ret;
+}
+
+void progress_stop(struct bgdma_endpoint *ep)
+{
+	if (ep->state != STATE_COMMITTED ||
+	    ep->attr.progress != BGDMA_PROGRESS_THREAD)
+		return;
+	endpoint_lock(ep);
+	ep->stop = true;
+	sleeper_wake(ep);
+	endpoint_unlock(ep);
+	pthread_join(ep->thread, NULL);
+}

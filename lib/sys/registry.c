@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Operations: identifiers from their names, and the commit that makes sure that
+ * all processes mean the same by them (DP-1, DP-2).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* FNV-1a. */
+#define HASH_BEGIN	0xcbf29ce484222325ULL
+#define HASH_PRIME	0x100000001b3ULL
+
+static uint64_t hash(uint64_t h, const void *data, size_t bytes)
+{
+	const unsigned char *byte = data;
+
+	while (bytes--)
+		h = (h ^ *byte++) * HASH_PRIME;
+	return h;
+}
+
+/* With their final zeros, so that no two pairs of names run together. */
+static uint32_t identifier(const struct operation *op)
+{
+	uint64_t h = hash(HASH_BEGIN, op->module, strlen(op->module) + 1);
+
+	h = hash(h, op->name, strlen(op->name) + 1);
+	h = hash(h, &(unsigned char){ (unsigned char)op->type }, 1);
+	return (uint32_t)(h ^ h >> 32) & IDENTIFIER_MASK;
+}
+
+static bool operation_same(const struct operation *a, const struct operation *b)
+{
+	return !strcmp(a->module, b->module) && !strcmp(a->name, b->name);
+}
+
+static int name_copy(char *to, const char *from)
+{
+	if (!from || !*from)
+		return -EINVAL;
+	if (strlen(from) >= BGDMA_OPERATION_NAME_MAX)
+		return -ENAMETOOLONG;
+	snprintf(to, BGDMA_OPERATION_NAME_MAX, "%s", from);
+	return 0;
+}
+
+static int operation_fill(struct operation *op,
+			  const struct bgdma_operation_attr *attr)
+{
+	int ret;
+
+	if (!attr->packet || attr->type > BGDMA_COLLECTIVE ||
+	    attr->flags & ~BGDMA_OPERATION_CONTROL)
+		return -EINVAL;
+	ret = name_copy(op->module, attr->module);
+	if (!ret)
+		ret = name_copy(op->name, attr->name);
+	op->type = attr->type;
+	op->flags = attr->flags;
+	op->packet = attr->packet;
+	op->arg = attr->arg;
+	op->id = identifier(op);
+	return ret;
+}
+
+static int table_add(struct table *table, struct operation *op)
+{
+	const struct operation *other;
+
+	for (other = table->all; other; other = other->next)
+		if (other->id == op->id)
+			return operation_same(other, op) ? -EEXIST :
+							   -EADDRINUSE;
+	op->next = table->all;
+	table->all = op;
+	table->count++;
+	return 0;
+}
+
+int bgdma_operation_register_sized(struct bgdma_endpoint *ep,
+				   const struct bgdma_operation_attr *attr,
+				   size_t size, uint32_t *id)
+{
+	struct bgdma_operation_attr a;
+	struct operation *op;
+	int ret;
+
+	ret = attr_copy(&a, sizeof(a), attr, size);
+	if (ret)
+		return ret;
+	op = calloc(1, sizeof(*op));
+	if (!op)
+		return -ENOMEM;
+	ret = operation_fill(op, &a);
+	if (!ret) {
+		endpoint_lock(ep);
+		ret = ep->state == STATE_OPEN ?
+		      table_add(&ep->table[op->type], op) : -EBUSY;
+		endpoint_unlock(ep);
+	}
+	if (ret) {
+		free(op);
+		return ret;
+	}
+	*id = op->id;
+	return 0;
+}
+
+void registry_free(struct bgdma_endpoint *ep)
+{
+	struct operation *op, *next;
+	unsigned int type;
+
+	for (type = 0; type < 2; type++) {
+		for (op = ep->table[type].all; op; op = next) {
+			next = op->next;
+			free(op);
+		}
+		free(ep->table[type].slot);
+	}
+}
+
+struct operation *operation_find(const struct table *table, uint32_t id)
+{
+	struct operation *op;
+	uint32_t i = id;
+
+	do {
+		op = table->slot[i++ & table->mask];
+	} while (op && op->id != id);
+	return op;
+}
+
+static int table_commit(struct table *table)
+{
+	uint32_t slots = 4, i;
+	struct operation *op;
+
+	while (slots < 4 * table->count)
+		slots *= 2;
+	table->slot = calloc(slots, sizeof(struct operation *));
+	if (!table->slot)
+		return -ENOMEM;
+	table->mask = slots - 1;
+	for (op = table->all; op; op = op->next) {
+		for (i = op->id; table->slot[i & table->mask]; i++)
+			;
+		table->slot[i & table->mask] = op;
+	}
+	return 0;
+}
+
+/* ---- The commit -------------------------------------------------------- */
+
+/* What each process tells the others first. */
+struct card {
+	struct bgdma_peer at;
+	uint32_t count;		/* of operations */
+	uint64_t digest;	/* of all of them */
+};
+
+/* What it tells if somebody's digest differs: each of its operations. */
+struct entry {
+	uint32_t type;
+	uint32_t flags;
+	char module[BGDMA_OPERATION_NAME_MAX];
+	char name[BGDMA_OPERATION_NAME_MAX];
+};
+
+_Static_assert(sizeof(struct entry) <= BGDMA_JOB_VALUE_MAX, "a job's value");
+
+static int entry_compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct entry));
+}
+
+/* All operations in an order that does not depend on registration. */
+static struct entry *entries_make(struct bgdma_endpoint *ep, uint32_t *count)
+{
+	const struct operation *op;
+	struct entry *entries, *e;
+	unsigned int type;
+
+	*count = ep->table[0].count + ep->table[1].count;
+	entries = calloc(*count + 1, sizeof(*entries));
+	if (!entries)
+		return NULL;
+	e = entries;
+	for (type = 0; type < 2; type++) {
+		for (op = ep->table[type].all; op; op = op->next, e++) {
+			e->type = op->type;
+			e->flags = op->flags;
+			memcpy(e->module, op->module, sizeof(e->module));
+			memcpy(e->name, op->name, sizeof(e->name));
+		}
+	}
+	qsort(entries, *count, sizeof(*entries), entry_compare);
+	return entries;
+}
+
+static const char *key_make(char *key, const struct bgdma_endpoint *ep,
+			    const char *what, uint32_t index)
+{
+	snprintf(key, BGDMA_JOB_KEY_MAX, "%u.%s.%u", ep->attr.number, what,
+		 index);
+	return key;
+}
+
+/* A value of a given size from a process. */
+static int value_get(struct bgdma_endpoint *ep, uint32_t rank, const char *key,
+		     void *value, size_t bytes)
+{
+	int ret = bgdma_job_get(ep->attr.job, rank, key, value, bytes);
+
+	if (ret < 0)
+		return ret;
+	return (size_t)ret == bytes ? 0 : -EBADMSG;
+}
+
+static int cards_exchange(struct bgdma_endpoint *ep, const struct card *own,
+			  struct card *cards)
+{
+	char key[BGDMA_JOB_KEY_MAX];
+	uint32_t rank;
+	int ret;
+
+	key_make(key, ep, "card", 0);
+	ret = bgdma_job_put(ep->attr.job, key, own, sizeof(*own));
+	if (!ret)
+		ret = bgdma_job_fence(ep->attr.job);
+	for (rank = 0; !ret && rank < ep->size; rank++)
+		ret = value_get(ep, rank, key, &cards[rank], sizeof(*cards));
+	return ret;
+}
+
+/* The first process that does not agree with process 0, or BGDMA_STRANGER. */
+static uint32_t cards_compare(const struct card *cards, uint32_t size)
+{
+	uint32_t rank;
+
+	for (rank = 1; rank < size; rank++)
+		if (cards[rank].digest != cards[0].digest ||
+		    cards[rank].count != cards[0].count)
+			return rank;
+	return BGDMA_STRANGER;
+}
+
+static int entry_get(struct bgdma_endpoint *ep, uint32_t rank, uint32_t index,
+		     uint32_t count, struct entry *entry)
+{
+	char key[BGDMA_JOB_KEY_MAX];
+
+	if (index == count) {
+		/* Behind all others. */
+		memset(entry, 0xff, sizeof(*entry));
+		return 0;
+	}
+	return value_get(ep, rank, key_make(key, ep, "op", index), entry,
+			 sizeof(*entry));
+}
+
+/* Everybody tells all, and finds the same first difference. */
+static int disagreement_find(struct bgdma_endpoint *ep,
+			     const struct entry *own, const struct card *cards,
+			     uint32_t rank, struct bgdma_disagreement *why)
+{
+	char key[BGDMA_JOB_KEY_MAX];
+	struct entry good = { 0 }, bad = { 0 };
+	const struct entry *e;
+	int ret = 0, order;
+	uint32_t i;
+
+	for (i = 0; !ret && i < cards[ep->rank].count; i++)
+		ret = bgdma_job_put(ep->attr.job, key_make(key, ep, "op", i),
+				    &own[i], sizeof(own[i]));
+	if (!ret)
+		ret = bgdma_job_fence(ep->attr.job);
+	for (i = 0; !ret; i++) {
+		ret = entry_get(ep, 0, i, cards[0].count, &good);
+		if (!ret)
+			ret = entry_get(ep, rank, i, cards[rank].count, &bad);
+		if (ret)
+			return ret;
+		order = entry_compare(&good, &bad);
+		if (order)
+			break;
+		/* The digests differ, so the lists do. */
+		if (i == cards[0].count)
+			return -EBADMSG;
+	}
+	if (ret)
+		return ret;
+	e = order < 0 ? &good : &bad;
+	memset(why, 0, sizeof(*why));
+	why->rank = rank;
+	why->node = cards[rank].at.node;
+	why->missing = order < 0;
+	why->type = e->type;
+	memcpy(why->module, e->module, sizeof(why->module));
+	memcpy(why->name, e->name, sizeof(why->name));
+	return -EPROTO;
+}
+
+static int commit_with(struct bgdma_endpoint *ep, const struct entry *entries,
+		       uint32_t count, struct card *cards,
+		       struct bgdma_disagreement *why)
+{
+	const struct bgdma_ctx_info *info = bgdma_ctx_info(ep->ctx);
+	struct card own;
+	struct bgdma_peer *at;
+	uint32_t rank;
+	int ret;
+
+	memset(&own, 0, sizeof(own));
+	own.at.node = info->rank;
+	own.at.ctx = info->ctx;
+	own.at.incarnation = info->incarnation;
+	own.count = count;
+	own.digest = hash(HASH_BEGIN, entries, count * sizeof(*entries));
+	ret = cards_exchange(ep, &own, cards);
+	if (ret)
+		return ret;
+	rank = cards_compare(cards, ep->size);
+	if (rank != BGDMA_STRANGER)
+		return disagreement_find(ep, entries, cards, rank, why);
+
+	at = calloc(ep->size, sizeof(*at));
+	if (!at)
+		return -ENOMEM;
+	for (rank = 0; rank < ep->size; rank++)
+		at[rank] = cards[rank].at;
+	ret = endpoint_meet(ep, at);
+	free(at);
+	/* When the doors of all are open. */
+	return ret ? ret : bgdma_job_fence(ep->attr.job);
+}
+
+int bgdma_endpoint_commit(struct bgdma_endpoint *ep,
+			  struct bgdma_disagreement *why)
+{
+	struct bgdma_disagreement ignored;
+	struct entry *entries;
+	struct card *cards;
+	uint32_t count;
+	int ret;
+
+	if (ep->inside)
+		return -EDEADLK;
+	if (ep->state != STATE_OPEN)
+		return -EBUSY;
+	ep->state = STATE_FAILED;
+	entries = entries_make(ep, &count);
+	cards = calloc(ep->size, sizeof(*cards));
+	ret = entries && cards ? commit_with(ep, entries, count, cards,
+					     why ? why : &ignored) : -ENOMEM;
+	free(cards);
+	free(entries);
+	if (!ret)
+		ret = table_commit(&ep->table[BGDMA_POINT_TO_POINT]);
+	if (!ret)
+		ret = table_commit(&ep->table[BGDMA_COLLECTIVE]);
+	if (ret)
+		return ret;
+	ep->state = STATE_COMMITTED;
+	return progress_start(ep);
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Messages out: one memory FIFO descriptor for each target, of which the engine
+ * makes packets (DP-6).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define COPY_ALIGN	64
+
+int channel_create(struct bgdma_endpoint *ep, struct channel *ch,
+		   uint32_t index)
+{
+	const struct bgdma_inj_attr attr = { .entries = ep->attr.entries };
+	int ret;
+
+	ret = bgdma_inj_create(ep->ctx, &attr, &ch->fifo);
+	if (ret)
+		return ret;
+	ch->sent = calloc(ep->attr.entries, sizeof(*ch->sent));
+	if (!ch->sent)
+		return -ENOMEM;
+	ch->mask = ep->attr.entries - 1;
+	ch->copy_at = (uint64_t)index * ep->attr.copy_bytes;
+	ch->copy = (char *)bgdma_region_addr(ep->copies) + ch->copy_at;
+	return 0;
+}
+
+/* The FIFO ends with the context. */
+void channel_destroy(struct channel *ch)
+{
+	free(ch->sent);
+}
+
+/*
+ * Whether another descriptor can be written, and what the one that had its
+ * slot was for is no longer needed: so it must have ended.
+ */
+static bool channel_room(struct channel *ch)
+{
+	uint64_t done, next = bgdma_inj_next(ch->fifo);
+
+	if (bgdma_likely(next - ch->done <= ch->mask))
+		return true;
+	done = bgdma_inj_done(ch->fifo);
+	ch->done = done;
+	return next - done <= ch->mask;
+}
+
+/* Room for a copy that is in one piece; NULL: none now. */
+static char *copy_take(struct bgdma_endpoint *ep, struct channel *ch,
+		       uint64_t bytes)
+{
+	uint64_t size = ep->attr.copy_bytes, at = ch->copy_head & (size - 1);
+	uint64_t head = ch->copy_head;
+
+	if (at + bytes > size) {
+		head += size - at;
+		at = 0;
+	}
+	bytes = (bytes + COPY_ALIGN - 1) & ~(uint64_t)(COPY_ALIGN - 1);
+	if (head + bytes - ch->copy_tail > size) {
+		ch->done = bgdma_inj_done(ch->fifo);
+		if (ch->done)
+			ch->copy_tail = ch->sent[(ch->done - 1) &
+						 ch->mask].copied;
+		if (head + bytes - ch->copy_tail > size)
+			return NULL;
+	}
+	ch->copy_head = head + bytes;
+	return ch->copy + at;
+}
+
+static int send_one(struct bgdma_endpoint *ep, const struct operation *op,
+		    const struct bgdma_send_attr *a, uint32_t rank)
+{
+	struct channel *ch = &ep->channel[rank % ep->attr.channels];
+	const struct peer *peer = &ep->peer[rank];
+	struct bgdma_transfer t;
+	struct bgdma_desc *desc;
+	struct sent *sent;
+	char *copy;
+
+	if (bgdma_unlikely(peer->down))
+		return -EHOSTDOWN;
+	if (bgdma_unlikely(!channel_room(ch)))
+		return -EAGAIN;
+	t = bgdma__no_transfer();
+	if (a->data && a->length > BGDMA_INLINE_MAX) {
+		copy = copy_take(ep, ch, a->length);
+		if (!copy)
+			return -EAGAIN;
+		memcpy(copy, a->data, a->length);
+		t.from.region = bgdma_region_handle(ep->copies);
+		t.from.offset = ch->copy_at + (uint64_t)(copy - ch->copy);
+	} else if (!a->data) {
+		t.from = bgdma__place_at(&a->from);
+	}
+	sent = &ch->sent[bgdma_inj_next(ch->fifo) & ch->mask];
+	desc = bgdma_inj_reserve(ch->fifo);
+	if (bgdma_unlikely(!desc))
+		return -EAGAIN;
+	sent->rank = rank;
+	sent->type = op->type;
+	sent->id = op->id;
+	sent->copied = ch->copy_head;
+
+	t.dest = peer->at.node;
+	t.dest_ctx = peer->at.ctx;
+	t.dest_fifo = op->flags & BGDMA_OPERATION_CONTROL ? WAY_CONTROL :
+							    WAY_DATA;
+	t.dispatch = (uint16_t)op->id;
+	t.length = (uint32_t)a->length;
+	t.counter = bgdma__counter_ref(a->counter);
+	t.flags = a->flags;
+	t.route = a->route;
+	t.cookie = cookie_make(op->type, op->id, a->word);
+	bgdma_desc_memfifo(desc, &t);
+	if ((a->data && a->length <= BGDMA_INLINE_MAX) ||
+	    (!a->length && !a->from.region))
+		bgdma_desc_inline(desc, a->data, a->length);
+	ep->stats.sent++;
+	return a->more ? 0 : bgdma_inj_submit(ch->fifo);
+}
+
+static int send_check(const struct bgdma_endpoint *ep,
+		      const struct bgdma_send_attr *a)
+{
+	if (bgdma_unlikely(ep->state != STATE_COMMITTED))
+		return -ENOTCONN;
+	if (bgdma_unlikely(a->type > BGDMA_COLLECTIVE ||
+			   a->word & ~BGDMA_WORD_MASK ||
+			   (a->length && !a->data && !a->from.region) ||
+			   (!a->dests && a->dest >= ep->size)))
+		return -EINVAL;
+	if (bgdma_unlikely(a->length > (a->data ? ep->attr.copy_bytes / 2 :
+						  BGDMA_LENGTH_MAX)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int send_many(struct bgdma_endpoint *ep, const struct operation *op,
+		     const struct bgdma_send_attr *a)
+{
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < a->dest_count; i++)
+		if (a->dests[i] >= ep->size)
+			return -EINVAL;
+	for (i = 0; i < a->dest_count; i++) {
+		ret = send_one(ep, op, a, a->dests[i]);
+		if (ret)
+			return i ? (int)i : ret;
+	}
+	return (int)i;
+}
+
+int bgdma_endpoint_send_sized(struct bgdma_endpoint *ep,
+			      const struct bgdma_send_attr *attr, size_t size)
+{
+	const struct bgdma_send_attr *a = attr;
+	struct bgdma_send_attr copy;
+	const struct operation *op;
+	int ret;
+
+	if (bgdma_unlikely(size != sizeof(*a))) {
+		ret = attr_copy(&copy, sizeof(copy), attr, size);
+		if (ret)
+			return ret;
+		a = &copy;
+	}
+	endpoint_lock(ep);
+	ret = send_check(ep, a);
+	if (bgdma_likely(!ret)) {
+		op = operation_find(&ep->table[a->type], a->operation);
+		if (bgdma_unlikely(!op))
+			ret = -EINVAL;
+		else if (a->dests)
+			ret = send_many(ep, op, a);
+		else
+			ret = send_one(ep, op, a, a->dest);
+	}
+	endpoint_unlock(ep);
+	return ret;
+}
+
+/* One after the other: clearing lets the FIFO run into the next. */
+static unsigned int channel_repair(struct bgdma_endpoint *ep,
+				   struct channel *ch)
+{
+	struct bgdma_trouble_info info = { .trouble = BGDMA_TROUBLE_LOST };
+	struct bgdma_record record;
+	const struct sent *sent;
+	unsigned int n = 0;
+
+	while (bgdma_inj_state(ch->fifo) == BGDMA_FIFO_ERROR &&
+	       bgdma_inj_error(ch->fifo, &record)) {
+		sent = &ch->sent[record.desc_seq & ch->mask];
+		info.rank = sent->rank;
+		info.node = ep->peer[sent->rank].at.node;
+		info.ctx = ep->peer[sent->rank].at.ctx;
+		info.type = sent->type;
+		info.operation = sent->id;
+		info.code = record.code;
+		if (bgdma_inj_clear_error(ch->fifo, 0))
+			break;
+		endpoint_trouble(ep, &info);
+		if (record.code == BGDMA_E_PEER_DOWN ||
+		    record.code == BGDMA_E_NO_PEER)
+			endpoint_peer_down(ep, info.rank);
+		n++;
+	}
+	return n;
+}
+
+unsigned int channels_repair(struct bgdma_endpoint *ep)
+{
+	unsigned int n = 0;
+	uint32_t i;
+
+	for (i = 0; i < ep->attr.channels; i++)
+		n += channel_repair(ep, &ep->channel[i]);
+	return n;
+}
