@@ -160,6 +160,8 @@ static void beside(const struct attacker *a, unsigned int run)
 	pid_t pid = a->run ? as_other_user(a->run) : 0;
 
 	usleep(200000);
+	/* That the one before died is there. */
+	must(bgdma_rgq_clear_error(granted, 0));
 	say(a->name, "doorbell", run, by_doorbell(), 2 * ROUNDS);
 	say(a->name, "sleeping", run, by_sleeping(), 2 * SLEEPS);
 	say(a->name, "1 MiB put", run, by_puts(), PUTS);
@@ -170,8 +172,6 @@ static void beside(const struct attacker *a, unsigned int run)
 	check(a);
 	kill(-pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	/* That he died is there too. */
-	must(bgdma_rgq_clear_error(granted, 0));
 }
 
 void under_attack(void)
