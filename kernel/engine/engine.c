@@ -326,7 +326,9 @@ static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)
 
 	bgdma_stream_run(s, READ_ONCE(ctx->partition->quantum),
 			 BGDMA_TURN_EACH);
-	bgdma_poll_add(e, ctx, ktime_get_ns());
+	/* What a peer injected makes nobody poll for its owner. */
+	if (s->kind == BGDMA_KIND_INJ_FIFO)
+		bgdma_poll_add(e, ctx, ktime_get_ns());
 	rcu_read_lock();
 	bgdma_stream_disown(s);
 	/* This thread looks at the list next: nobody else need be woken. */
