@@ -119,28 +119,6 @@ static inline long number_of(const char *name, const char *key)
 	return value;
 }
 
-static inline void account_hash(__u64 *hash, const void *p, size_t n)
-{
-	const unsigned char *byte = p;
-
-	while (n--)
-		*hash = (*hash ^ *byte++) * 0x100000001b3ULL;
-}
-
-static inline void account_see(struct nlattr **attrs, void *arg)
-{
-	int i;
-
-	for (i = 1; i < ATTRS_MAX; i++) {
-		/* Whether it sleeps is the engine's business. */
-		if (!attrs[i] || i == BGDMA_A_CTX_ASLEEP)
-			continue;
-		account_hash(arg, &i, sizeof(i));
-		account_hash(arg, nla_data(attrs[i]),
-			     (size_t)nla_len(attrs[i]));
-	}
-}
-
 static struct link account_link;
 
 static inline void account(struct account *out)
@@ -151,11 +129,11 @@ static inline void account(struct account *out)
 	};
 	size_t i;
 
-	out->shown = 0xcbf29ce484222325ULL;
+	out->shown = HASH_BEGIN;
 	if (!account_link.sock)
 		must(link_open(&account_link));
 	for (i = 0; i < sizeof(dumps) / sizeof(dumps[0]); i++) {
-		struct answer a = { .each = account_see, .arg = &out->shown };
+		struct answer a = { .each = hash_attrs, .arg = &out->shown };
 
 		must(ask(&account_link,
 			 request(&account_link, dumps[i], NLM_F_DUMP), &a));

@@ -164,6 +164,34 @@ static inline int ask(struct link *l, struct nl_msg *msg, struct answer *a)
 	return err < 0 && !a->err ? -EIO : a->err;
 }
 
+/* ---- All that is shown, as one number --------------------------------- */
+
+#define HASH_BEGIN	0xcbf29ce484222325ULL
+
+static inline void hash_bytes(uint64_t *hash, const void *p, size_t n)
+{
+	const unsigned char *byte = p;
+
+	while (n--)
+		*hash = (*hash ^ *byte++) * 0x100000001b3ULL;
+}
+
+/* An answer.each; arg is the uint64_t that it goes into. */
+static inline void hash_attrs(struct nlattr **attrs, void *arg)
+{
+	int i;
+
+	for (i = 1; i < ATTRS_MAX; i++) {
+		/* Whether it sleeps is the engine's business. */
+		if (!attrs[i] || i == BGDMA_A_CTX_ASLEEP)
+			continue;
+		hash_bytes(arg, &i, sizeof(i));
+		hash_bytes(arg, nla_data(attrs[i]), (size_t)nla_len(attrs[i]));
+	}
+}
+
+/* ---- Partitions ------------------------------------------------------- */
+
 /* A partition of that many nodes along X. */
 static inline int make(struct link *l, const char *name, uint32_t x)
 {

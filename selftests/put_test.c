@@ -274,6 +274,8 @@ TEST_F(put, x2_rights_of_the_owner)
 	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
 	d = d_copy(a->mem.handle, 0, ro, 0, 8);
 	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
+	/* Nor when the engine remembers the region from before. */
+	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
 	d = d_copy(none, 0, a->mem.handle, 0, 8);
 	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
 }
