@@ -171,6 +171,27 @@ TEST_F(regress, x2_destroy_wakes_who_waits)
 					    a->rec.id, 0));
 }
 
+/* ---- Polling ---------------------------------------------------------- */
+
+/*
+ * While its doorbells are polled a context makes no system call, and waits for a
+ * thread of the engine to look: that is for its owner to start, not for a peer.
+ */
+TEST_F(regress, x2_a_peer_starts_no_polling)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d = d_number(0, &b->rec, 7);
+
+	ASSERT_EQ(0, partition("set", PARTITION, "poll-ns 1000000000"));
+	d.op = BGDMA_OP_LOCAL_MEMFIFO;
+	memcpy(a->mem.p, &d, sizeof(d));
+	d = d_rget(1, b->rgq, a->mem.handle, 0, 1);
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	EXPECT_EQ(7, number_wait(&b->rec));
+	usleep(200000);	/* nothing tells that it did not begin */
+	EXPECT_TRUE(load(&b->n.kctl->wake) & BGDMA_NEED_WAKEUP);
+}
+
 /* ---- Sizes ------------------------------------------------------------ */
 
 static int region_alloc_huge(void *arg)

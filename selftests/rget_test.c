@@ -185,22 +185,6 @@ TEST_F(rget, dma2_fence_waits_for_its_own_stream)
 	}
 }
 
-/*
- * While its doorbells are polled a context makes no system call, and waits for a
- * thread of the engine to look: that is for its owner to start, not for a peer.
- */
-TEST_F(rget, x2_a_peer_starts_no_polling)
-{
-	struct end *a = &self->a, *b = &self->b;
-	struct bgdma_desc d = local_number(b, 7);
-
-	ASSERT_EQ(0, partition("set", PARTITION, "poll-ns 1000000000"));
-	EXPECT_EQ(BGDMA_OK, send_to(a, 1, b->rgq, &d, 1));
-	EXPECT_EQ(7, number_wait(&b->rec));
-	usleep(FULL_MS * 1000);	/* nothing tells that it did not begin */
-	EXPECT_TRUE(load(&b->n.kctl->wake) & BGDMA_NEED_WAKEUP);
-}
-
 /* ---- What is refused at the origin ------------------------------------ */
 
 TEST_F(rget, dma8_queues_that_are_not_there_or_closed)
