@@ -24,6 +24,10 @@ class Symbols:
         self.addresses = sorted(found)
         self.names = [found[address] for address in self.addresses]
 
+    def address(self, name):
+        """Where a function begins."""
+        return self.addresses[self.names.index(name)]
+
     def name(self, address):
         """The function that an address is in, or None."""
         index = bisect.bisect_right(self.addresses, address) - 1
@@ -39,24 +43,36 @@ def name_of(address, kernel, user):
     return "[libc]"
 
 
-def tell(regions, text, log, program):
-    """A table for each figure, from what the guest and the plugin wrote."""
-    packed = text.partition("\nsymbols\n")[2].partition("\nend")[0]
-    kernel = Symbols(gzip.decompress(base64.b64decode(packed)).decode())
-    user = Symbols(subprocess.run(["nm", program], stdout=subprocess.PIPE,
-                                  text=True, check=True).stdout)
+def read(regions, log):
+    """{figure: ([(address, times, instructions of a block)], operations)}."""
     found = {}
     for line in log.read_text().splitlines():
         word = line.split()
-        if word[0] != "block":
-            continue
-        region = regions[int(word[1])]
-        functions = found.setdefault(region["region"], {})
-        name = name_of(int(word[2], 16), kernel, user)
-        functions[name] = functions.get(name, 0) + int(word[3])
-    for region, functions in found.items():
-        ops = sum(r["ops"] for r in regions if r["region"] == region)
-        print(f"\n{region}: {sum(functions.values()) / ops:.1f} instructions")
+        if word[0] == "block":
+            name = regions[int(word[1])]["region"]
+            found.setdefault(name, []).append(
+                (int(word[2], 16), int(word[3]), int(word[4])))
+    return {name: (blocks, sum(r["ops"] for r in regions
+                               if r["region"] == name))
+            for name, blocks in found.items()}
+
+
+def kernel_symbols(text):
+    """Out of what SYMBOLS printed."""
+    packed = text.partition("\nsymbols\n")[2].partition("\nend")[0]
+    return Symbols(gzip.decompress(base64.b64decode(packed)).decode())
+
+
+def tell(figures, kernel, program):
+    """A table for each figure."""
+    user = Symbols(subprocess.run(["nm", program], stdout=subprocess.PIPE,
+                                  text=True, check=True).stdout)
+    for figure, (blocks, ops) in figures.items():
+        functions = {}
+        for address, times, n in blocks:
+            name = name_of(address, kernel, user)
+            functions[name] = functions.get(name, 0) + times * n
+        print(f"\n{figure}: {sum(functions.values()) / ops:.1f} instructions")
         rest = 0
         for name, number in sorted(functions.items(), key=lambda f: -f[1]):
             if number / ops < 1:

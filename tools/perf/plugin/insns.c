@@ -11,7 +11,7 @@
  *
  * and with profile=on, for each block of instructions that ran in it,
  *
- *	block N ADDRESS INSTRUCTIONS
+ *	block N ADDRESS TIMES INSTRUCTIONS
  *
  * where what ran while a processor waited (MARK_WAIT) is left out. QEMU gives
  * us blocks, not instructions: a block is counted when it is entered, and a
@@ -111,8 +111,8 @@ static void region_end(void)
 	pthread_mutex_lock(&blocks_lock);
 	for (b = blocks; profile && b; b = b->next) {
 		if (b->hits)
-			write_line("block %u %" PRIx64 " %" PRIu64 "\n", region,
-				   b->addr, b->hits * b->insns);
+			write_line("block %u %" PRIx64 " %" PRIu64 " %u\n",
+				   region, b->addr, b->hits, b->insns);
 		b->hits = 0;
 	}
 	pthread_mutex_unlock(&blocks_lock);
