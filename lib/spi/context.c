@@ -261,6 +261,30 @@ int ctx_fifo_destroy(struct bgdma_ctx *ctx, uint32_t kind, uint32_t id)
 	return ctx_ioctl(ctx, BGDMA_IOC_FIFO_DESTROY, &destroy);
 }
 
+int ctx_fifo_map(struct bgdma_ctx *ctx, uint32_t kind, uint32_t id,
+		 const struct bgdma_area *area, void **ring)
+{
+	/* Only software writes an injection FIFO, only the engine the other. */
+	bool written = kind == BGDMA_KIND_INJ_FIFO;
+	int ret = 0;
+
+	*ring = ctx_map(ctx, area, PROT_READ | (written ? PROT_WRITE : 0),
+			&ret);
+	if (!*ring)
+		ctx_fifo_destroy(ctx, kind, id);
+	return ret;
+}
+
+int ctx_fifo_end(struct object *object, uint32_t kind, uint32_t id)
+{
+	int ret;
+
+	object_unmap(object);
+	ret = ctx_fifo_destroy(object->ctx, kind, id);
+	object_free(object);
+	return ret;
+}
+
 int ctx_clear_error(struct bgdma_ctx *ctx, uint32_t kind, uint32_t object,
 		    unsigned int flags)
 {

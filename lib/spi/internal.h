@@ -97,6 +97,13 @@ void object_free(struct object *object);
 
 /* BGDMA_IOC_FIFO_DESTROY, _CLEAR_ERROR and _EVENT_BIND */
 int ctx_fifo_destroy(struct bgdma_ctx *ctx, uint32_t kind, uint32_t id);
+
+/* Map the ring of a FIFO that was just created, or destroy it: 0 or -errno. */
+int ctx_fifo_map(struct bgdma_ctx *ctx, uint32_t kind, uint32_t id,
+		 const struct bgdma_area *area, void **ring);
+/* Unmap, destroy and free a FIFO. */
+int ctx_fifo_end(struct object *object, uint32_t kind, uint32_t id);
+
 int ctx_clear_error(struct bgdma_ctx *ctx, uint32_t kind, uint32_t object,
 		    unsigned int flags);
 int ctx_eventfd(struct bgdma_ctx *ctx, uint32_t kind, uint32_t object,

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "internal.h"
 
@@ -56,32 +55,23 @@ int bgdma_rec_create_sized(struct bgdma_ctx *ctx,
 	create.id = a.fixed_id ? a.id : BGDMA_ID_ANY;
 	create.bytes = a.bytes ? a.bytes : BYTES_DEFAULT;
 	ret = ctx_ioctl(ctx, BGDMA_IOC_REC_CREATE, &create);
-	if (ret)
-		goto free;
-	ring = ctx_map(ctx, &create.ring, PROT_READ, &ret);
-	if (!ring)
-		goto destroy;
+	if (!ret)
+		ret = ctx_fifo_map(ctx, BGDMA_KIND_REC_FIFO, create.id,
+				   &create.ring, &ring);
+	if (ret) {
+		free(fifo);
+		return ret;
+	}
 	rec_init(fifo, ctx, &create, ring);
 	*fifop = fifo;
 	return 0;
-destroy:
-	ctx_fifo_destroy(ctx, BGDMA_KIND_REC_FIFO, create.id);
-free:
-	free(fifo);
-	return ret;
 }
 
 int bgdma_rec_destroy(struct bgdma_rec_fifo *fifo)
 {
-	int ret;
-
 	if (!fifo)
 		return 0;
-	object_unmap(&fifo->object);
-	ret = ctx_fifo_destroy(fifo->object.ctx, BGDMA_KIND_REC_FIFO,
-			       fifo->view.id);
-	object_free(&fifo->object);
-	return ret;
+	return ctx_fifo_end(&fifo->object, BGDMA_KIND_REC_FIFO, fifo->view.id);
 }
 
 static bool rec_there(void *arg)
