@@ -7,22 +7,9 @@
 #include <string.h>
 
 #include "kselftest_harness.h"
-#include "utils.h"
+#include "pair.h"
 
-FIXTURE(cancel) {
-	struct end a, b;
-};
-
-FIXTURE_SETUP(cancel)
-{
-	pair_new(&self->a, &self->b);
-}
-
-FIXTURE_TEARDOWN(cancel)
-{
-	node_close(&self->b.n);
-	node_close(&self->a.n);
-}
+FIXTURE_PAIR(cancel)
 
 /* Fill b's reception FIFO until the sender waits; returns messages sent. */
 static void block(struct end *a, struct end *b)

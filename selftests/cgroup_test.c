@@ -18,18 +18,6 @@
 #define MUCH	(64 * MIB)
 #define LITTLE	MIB
 
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
 static int driver_memory(struct node *n, __u32 bytes)
 {
 	struct bgdma_region_alloc c = {
@@ -76,9 +64,9 @@ FIXTURE_SETUP(cgroup)
 	    mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("test", CGROUPS, "cgroup2", 0, NULL))
 		SKIP(return, "needs root and cgroup2");
-	write_text(CGROUPS "/cgroup.subtree_control", "+memory");
+	write_file(CGROUPS "/cgroup.subtree_control", "+memory");
 	mkdir(CGROUP, 0700);
-	if (write_text(CGROUP "/memory.max", LIMIT))
+	if (write_file(CGROUP "/memory.max", LIMIT))
 		SKIP(return, "no limits of memory here");
 	partition_new("2x1x1", "");
 }
@@ -98,7 +86,7 @@ static int take_in_the_group(void *arg)
 	const struct taking *t = arg;
 	struct node n;
 
-	must(write_text(CGROUP "/cgroup.procs", "0"));
+	must(write_file(CGROUP "/cgroup.procs", "0"));
 	must(node_try(&n, PARTITION, 0, NULL));
 	return t->take(&n, t->bytes);
 }
@@ -116,7 +104,7 @@ TEST_F(cgroup, x2_memory_is_charged)
 		TH_LOG("%d", ret);
 	}
 	/* Without a limit there is so much. */
-	must(write_text(CGROUP "/memory.max", "max"));
+	must(write_file(CGROUP "/memory.max", "max"));
 	EXPECT_EQ(0, in_child(take_in_the_group, &t));
 }
 

@@ -8,39 +8,14 @@
 #include <string.h>
 
 #include "kselftest_harness.h"
-#include "utils.h"
+#include "pair.h"
 
-FIXTURE(counter) {
-	struct end a, b;
-};
-
-FIXTURE_SETUP(counter)
-{
-	pair_new(&self->a, &self->b);
-}
-
-FIXTURE_TEARDOWN(counter)
-{
-	node_close(&self->b.n);
-	node_close(&self->a.n);
-}
-
-/* A put from a to b that moves b's counter, and perhaps a's. */
-static struct bgdma_desc put_counted(struct end *a, struct end *b, __u32 ic,
-				     __u32 rc, __u32 length)
-{
-	struct bgdma_desc d = d_put(1, a->mem.handle, 0, b->mem.handle, 0,
-				    length);
-
-	d.inj_ctr = htole32(ic);
-	d.rec_ctr = htole32(rc);
-	return d;
-}
+FIXTURE_PAIR(counter)
 
 TEST_F(counter, dma4_bytes_on_both_sides)
 {
 	struct end *a = &self->a, *b = &self->b;
-	struct bgdma_desc d = put_counted(&self->a, &self->b, a->ic, b->rc, 1000);
+	struct bgdma_desc d = d_put_counted(&self->a, &self->b, a->ic, b->rc, 1000);
 	int i;
 
 	counter_add(&a->n, INJ, a->ic, 3000);
@@ -61,7 +36,7 @@ TEST_F(counter, dma4_bytes_on_both_sides)
 TEST_F(counter, dma4_hit_stays_until_software_clears_it)
 {
 	struct end *a = &self->a, *b = &self->b;
-	struct bgdma_desc d = put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 8);
+	struct bgdma_desc d = d_put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 8);
 	__u64 i;
 
 	for (i = 1; i < 4; i++) {
@@ -84,7 +59,7 @@ TEST_F(counter, dma4_hit_stays_until_software_clears_it)
 TEST_F(counter, dma4_no_bytes_move_nothing)
 {
 	struct end *a = &self->a, *b = &self->b;
-	struct bgdma_desc d = put_counted(&self->a, &self->b, a->ic, b->rc, 0);
+	struct bgdma_desc d = d_put_counted(&self->a, &self->b, a->ic, b->rc, 0);
 
 	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
 	EXPECT_FALSE(hit(&a->n, INJ, a->ic));
@@ -100,7 +75,7 @@ TEST_F(counter, dma4_no_bytes_move_nothing)
 TEST_F(counter, dma4_transfers_instead_of_bytes)
 {
 	struct end *a = &self->a, *b = &self->b;
-	struct bgdma_desc d = put_counted(&self->a, &self->b, a->ic, b->rc, PAIR_BYTES);
+	struct bgdma_desc d = d_put_counted(&self->a, &self->b, a->ic, b->rc, PAIR_BYTES);
 
 	d.flags = BGDMA_DESC_OPS;
 	counter_add(&a->n, INJ, a->ic, PAIR_BYTES);
@@ -113,7 +88,7 @@ TEST_F(counter, dma4_transfers_instead_of_bytes)
 
 TEST_F(counter, dma4_without_counters)
 {
-	struct bgdma_desc d = put_counted(&self->a, &self->b, BGDMA_NONE, BGDMA_NONE, 100);
+	struct bgdma_desc d = d_put_counted(&self->a, &self->b, BGDMA_NONE, BGDMA_NONE, 100);
 
 	EXPECT_EQ(BGDMA_OK, run(&self->a.inj, &d));
 	EXPECT_EQ(0, self->a.n.kctl->events_tail);
@@ -124,7 +99,7 @@ TEST_F(counter, dma5_no_underflow)
 {
 	struct end *a = &self->a, *b = &self->b;
 	__u32 h = counter_new(&b->n, REC, BGDMA_COUNTER_NO_UNDERFLOW);
-	struct bgdma_desc d = put_counted(&self->a, &self->b, BGDMA_NONE, h, 1);
+	struct bgdma_desc d = d_put_counted(&self->a, &self->b, BGDMA_NONE, h, 1);
 
 	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
 	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
@@ -142,7 +117,7 @@ TEST_F(counter, dma5_no_underflow)
 TEST_F(counter, dma5_underflow_names_the_counter)
 {
 	struct end *a = &self->a, *b = &self->b;
-	struct bgdma_desc d = put_counted(&self->a, &self->b, a->ic, b->rc, 100);
+	struct bgdma_desc d = d_put_counted(&self->a, &self->b, a->ic, b->rc, 100);
 	struct bgdma_event e;
 
 	counter_add(&a->n, INJ, a->ic, 100);
@@ -171,7 +146,7 @@ TEST_F(counter, dma5_underflow_names_the_counter)
 TEST_F(counter, dma8_failure_is_taken_off_and_shown_on_both_sides)
 {
 	struct end *a = &self->a, *b = &self->b;
-	struct bgdma_desc d = put_counted(&self->a, &self->b, a->ic, b->rc, 4096);
+	struct bgdma_desc d = d_put_counted(&self->a, &self->b, a->ic, b->rc, 4096);
 	struct bgdma_event e;
 
 	/* 100 of them belong to something else on the same counters. */
@@ -195,7 +170,7 @@ TEST_F(counter, dma8_failure_is_taken_off_and_shown_on_both_sides)
 	/* The others on it finish. */
 	must(clear_error(&a->n, INJ, BGDMA_HANDLE_SLOT(a->ic), 0));
 	must(clear_error(&b->n, REC, BGDMA_HANDLE_SLOT(b->rc), 0));
-	d = put_counted(&self->a, &self->b, a->ic, b->rc, 100);
+	d = d_put_counted(&self->a, &self->b, a->ic, b->rc, 100);
 	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
 	EXPECT_TRUE(hit(&a->n, INJ, a->ic));
 	EXPECT_TRUE(hit(&b->n, REC, b->rc));
@@ -213,17 +188,17 @@ TEST_F(counter, x2_handles)
 	unsigned int i;
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		d = put_counted(&self->a, &self->b, bad[i], BGDMA_NONE, 8);
+		d = d_put_counted(&self->a, &self->b, bad[i], BGDMA_NONE, 8);
 		EXPECT_EQ(BGDMA_E_COUNTER, run_bad(&a->inj, &d));
-		d = put_counted(&self->a, &self->b, BGDMA_NONE, bad[i], 8);
+		d = d_put_counted(&self->a, &self->b, BGDMA_NONE, bad[i], 8);
 		EXPECT_EQ(BGDMA_E_COUNTER, run_bad(&a->inj, &d));
 	}
-	d = put_counted(&self->a, &self->b, a->ic + (1U << 16), BGDMA_NONE, 8);
+	d = d_put_counted(&self->a, &self->b, a->ic + (1U << 16), BGDMA_NONE, 8);
 	EXPECT_EQ(BGDMA_E_STALE, run_bad(&a->inj, &d));
-	d = put_counted(&self->a, &self->b, BGDMA_NONE, b->rc + (1U << 16), 8);
+	d = d_put_counted(&self->a, &self->b, BGDMA_NONE, b->rc + (1U << 16), 8);
 	EXPECT_EQ(BGDMA_E_STALE, run_bad(&a->inj, &d));
 	/* Generation 0 is nobody's. */
-	d = put_counted(&self->a, &self->b, BGDMA_NONE, BGDMA_HANDLE_SLOT(b->rc), 8);
+	d = d_put_counted(&self->a, &self->b, BGDMA_NONE, BGDMA_HANDLE_SLOT(b->rc), 8);
 	EXPECT_EQ(BGDMA_E_STALE, run_bad(&a->inj, &d));
 	EXPECT_EQ(0, value(&b->n, REC, b->rc));
 	EXPECT_FALSE(counter_error(&b->n, REC, b->rc));
@@ -238,7 +213,7 @@ TEST_F(counter, x2_closed_until_granted)
 
 	must(counter_alloc(&b->n, REC, 0, 1, &slot));
 	h = BGDMA_HANDLE(slot, cell(&b->n, REC, slot)->lease_gen);
-	d = put_counted(&self->a, &self->b, BGDMA_NONE, h, 8);
+	d = d_put_counted(&self->a, &self->b, BGDMA_NONE, h, 8);
 	counter_add(&b->n, REC, h, 8);
 	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
 	must(grant(&b->n, REC, slot, 2, BGDMA_RIGHT_COUNT));
@@ -273,14 +248,15 @@ TEST_F(counter, grant_of_several_in_a_row)
 	for (i = 0; i < 5; i++) {
 		h = BGDMA_HANDLE(g.object + i,
 				 cell(&b->n, REC, g.object + i)->lease_gen);
-		d = put_counted(&self->a, &self->b, BGDMA_NONE, h, 8);
+		d = d_put_counted(&self->a, &self->b, BGDMA_NONE, h, 8);
 		EXPECT_EQ(i < 4 ? BGDMA_OK : BGDMA_E_RIGHTS,
 			  run_bad(&a->inj, &d));
 	}
 	EXPECT_EQ(0, grant_revoke(&b->n, g.id));
-	d = put_counted(&self->a, &self->b, BGDMA_NONE,
-			BGDMA_HANDLE(g.object,
-				     cell(&b->n, REC, g.object)->lease_gen), 8);
+	d = d_put_counted(&self->a, &self->b, BGDMA_NONE,
+			  BGDMA_HANDLE(g.object,
+				       cell(&b->n, REC, g.object)->lease_gen),
+			  8);
 	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
 	g.count = 100;
 	EXPECT_GT(0, bg_ioctl(b->n.fd, BGDMA_IOC_GRANT, &g));
@@ -290,7 +266,7 @@ TEST_F(counter, dma4_leases)
 {
 	struct end *a = &self->a, *b = &self->b;
 	struct bgdma_counter_cell *c = cell(&b->n, REC, b->rc);
-	struct bgdma_desc d = put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 8);
+	struct bgdma_desc d = d_put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 8);
 	__u32 slot = BGDMA_HANDLE_SLOT(b->rc);
 
 	counter_add(&b->n, REC, b->rc, 800);
@@ -357,7 +333,7 @@ TEST_F(counter, alloc_and_free)
 TEST_F(counter, x2_freed_one_is_not_moved)
 {
 	struct end *a = &self->a, *b = &self->b;
-	struct bgdma_desc d = put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 8);
+	struct bgdma_desc d = d_put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 8);
 	__u32 slot = BGDMA_HANDLE_SLOT(b->rc), first;
 
 	counter_add(&b->n, REC, b->rc, 8);
@@ -396,7 +372,7 @@ TEST_F_TIMEOUT(counter, dma4_software_adds_while_the_engine_runs, 120)
 {
 	struct end *b = &self->b;
 	struct adder s = { .n = &b->n, .handle = b->rc };
-	struct bgdma_desc d = put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 100);
+	struct bgdma_desc d = d_put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 100);
 	pthread_t t;
 	int i;
 

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 
+#include "kselftest_harness.h"
 #include "fault.h"
 
 #define PIN_PAGES	16UL

@@ -8,22 +8,9 @@
 #include <string.h>
 
 #include "kselftest_harness.h"
-#include "utils.h"
+#include "pair.h"
 
-FIXTURE(fifo) {
-	struct end a, b;
-};
-
-FIXTURE_SETUP(fifo)
-{
-	pair_new(&self->a, &self->b);
-}
-
-FIXTURE_TEARDOWN(fifo)
-{
-	node_close(&self->b.n);
-	node_close(&self->a.n);
-}
+FIXTURE_PAIR(fifo)
 
 TEST_F(fifo, dma2_descriptors_start_in_order)
 {

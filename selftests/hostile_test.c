@@ -14,27 +14,14 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
-#include "utils.h"
+#include "pair.h"
 
 #define ATTACKER	4242
 #define WATCHES		20000
 #define MESSAGES	200
 #define RING		16384
 
-FIXTURE(hostile) {
-	struct end a, b;
-};
-
-FIXTURE_SETUP(hostile)
-{
-	pair_new(&self->a, &self->b);
-}
-
-FIXTURE_TEARDOWN(hostile)
-{
-	node_close(&self->b.n);
-	node_close(&self->a.n);
-}
+FIXTURE_PAIR(hostile)
 
 /* ---- Sleepers without number ------------------------------------------ */
 

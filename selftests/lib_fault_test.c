@@ -5,6 +5,7 @@
  */
 #include <bgdma/bgdma.h>
 
+#include "kselftest_harness.h"
 #include "fault.h"
 
 #define MEMORY	(3 * PAGE)

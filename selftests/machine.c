@@ -32,18 +32,6 @@ static void __attribute__((constructor)) remember_program(void)
 	program = getpid();
 }
 
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
 static int read_text(const char *path, char *text)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -93,7 +81,7 @@ static void put_back(const struct kept *k)
 		return;
 	}
 	if (!read_text(k->path, text) && strcmp(text, k->text) &&
-	    write_text(k->path, k->text))
+	    write_file(k->path, k->text))
 		fprintf(stderr, "# %s stays changed, it was %s", k->path,
 			k->text);
 }
@@ -202,7 +190,7 @@ int machine_set(const char *path, const char *text)
 {
 	int ret = remember(path);
 
-	return ret ? ret : write_text(path, text);
+	return ret ? ret : write_file(path, text);
 }
 
 void machine_restore(void)

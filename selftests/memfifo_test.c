@@ -9,22 +9,9 @@
 #include <sys/eventfd.h>
 
 #include "kselftest_harness.h"
-#include "utils.h"
+#include "pair.h"
 
-FIXTURE(memfifo) {
-	struct end a, b;
-};
-
-FIXTURE_SETUP(memfifo)
-{
-	pair_new(&self->a, &self->b);
-}
-
-FIXTURE_TEARDOWN(memfifo)
-{
-	node_close(&self->b.n);
-	node_close(&self->a.n);
-}
+FIXTURE_PAIR(memfifo)
 
 struct message {
 	struct bgdma_packet first;

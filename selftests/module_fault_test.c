@@ -4,8 +4,8 @@
  * or nothing of it is. Nobody else may use the device. BGDMA_KO names the file
  * of the module; by default where tools/vm put it.
  */
+#include "kselftest_harness.h"
 #include "fault.h"
-#include "machine.h"
 
 #define TRIES	80U	/* of all faults the last: the module's own are there */
 

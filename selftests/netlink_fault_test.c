@@ -4,6 +4,7 @@
  * the kernel refuses has changed nothing; where only its answer was lost, as
  * netlink loses them, the request may have been carried out.
  */
+#include "kselftest_harness.h"
 #include "fault.h"
 
 #define NAME	"fault"

@@ -12,22 +12,9 @@
 
 #include "kselftest_harness.h"
 #include "machine.h"
-#include "utils.h"
+#include "pair.h"
 
-FIXTURE(put) {
-	struct end a, b;
-};
-
-FIXTURE_SETUP(put)
-{
-	pair_new(&self->a, &self->b);
-}
-
-FIXTURE_TEARDOWN(put)
-{
-	node_close(&self->b.n);
-	node_close(&self->a.n);
-}
+FIXTURE_PAIR(put)
 
 /* From a's memory to b's. */
 static struct bgdma_desc across(struct end *a, struct end *b, __u64 src,

@@ -11,22 +11,9 @@
 #include <sys/syscall.h>
 
 #include "kselftest_harness.h"
-#include "utils.h"
+#include "pair.h"
 
-FIXTURE(regress) {
-	struct end a, b;
-};
-
-FIXTURE_SETUP(regress)
-{
-	pair_new(&self->a, &self->b);
-}
-
-FIXTURE_TEARDOWN(regress)
-{
-	node_close(&self->b.n);
-	node_close(&self->a.n);
-}
+FIXTURE_PAIR(regress)
 
 /* ---- A partition that goes first -------------------------------------- */
 

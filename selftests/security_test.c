@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
-#include "utils.h"
+#include "pair.h"
 
 /* ---- Another process with the file ------------------------------------ */
 
@@ -71,20 +71,7 @@ static int all_refused(int fd, int also)
 	return 0;
 }
 
-FIXTURE(process) {
-	struct end a, b;
-};
-
-FIXTURE_SETUP(process)
-{
-	pair_new(&self->a, &self->b);
-}
-
-FIXTURE_TEARDOWN(process)
-{
-	node_close(&self->b.n);
-	node_close(&self->a.n);
-}
+FIXTURE_PAIR(process)
 
 /* a still works: a put to b, with counters. */
 static bool works(struct end *a, struct end *b, unsigned int seed)

@@ -33,18 +33,6 @@
 static pid_t worker[WORKERS_MAX], anchor, witness;
 static unsigned int number, failed;	/* of results */
 
-static void write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	/* Whether it is heard shows elsewhere. */
-	if (write(fd, text, strlen(text)) < 0)
-		errno = 0;
-	close(fd);
-}
-
 /* A member of the group that ends with the round, however it was orphaned. */
 static pid_t begin_child(void)
 {
@@ -69,7 +57,7 @@ static void worker_start(unsigned int i)
 		return;
 	seed(fate, i);
 	if (memory_is_short)
-		write_text(CGROUP "/cgroup.procs", "0");
+		write_file(CGROUP "/cgroup.procs", "0");
 	/* That calls fail is what it is there for. */
 	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	dup2(null, STDERR_FILENO);
@@ -117,9 +105,9 @@ static void memory_limit(void)
 	    mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("storm", CGROUPS, "cgroup2", 0, NULL))
 		return;
-	write_text(CGROUPS "/cgroup.subtree_control", "+memory");
+	write_file(CGROUPS "/cgroup.subtree_control", "+memory");
 	mkdir(CGROUP, 0700);
-	write_text(CGROUP "/memory.max", "96M");
+	write_file(CGROUP "/memory.max", "96M");
 	memory_is_short = !access(CGROUP "/memory.max", F_OK);
 }
 
@@ -157,7 +145,7 @@ struct memory {
 static struct memory memory_now(void)
 {
 	sync();
-	write_text("/proc/sys/vm/drop_caches", "3");
+	write_file("/proc/sys/vm/drop_caches", "3");
 	return (struct memory){
 		.slab = figure("/proc/meminfo", "Slab"),
 		.vmalloc = figure("/proc/meminfo", "VmallocUsed"),

@@ -80,18 +80,10 @@ static bool nothing_completed(struct io_uring *ring)
 	return io_uring_peek_cqe(ring, &cqe) == -EAGAIN;
 }
 
-static struct bgdma_desc counted_put(struct end *a, struct end *b)
-{
-	struct bgdma_desc d = d_put(1, a->mem.handle, 0, b->mem.handle, 0, 64);
-
-	d.rec_ctr = htole32(b->rc);
-	return d;
-}
-
 TEST_F(uring, dma4_poll_add)
 {
 	struct end *b = &self->b;
-	struct bgdma_desc d = counted_put(&self->a, b);
+	struct bgdma_desc d = d_put_counted(&self->a, b, BGDMA_NONE, b->rc, 64);
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&self->ring);
 
 	counter_add(&b->n, REC, b->rc, 64);
@@ -171,7 +163,7 @@ TEST_F(uring, not_attached)
 TEST_F(uring, waits_where_they_can_be_cancelled)
 {
 	struct end *b = &self->b;
-	struct bgdma_desc d = counted_put(&self->a, b);
+	struct bgdma_desc d = d_put_counted(&self->a, b, BGDMA_NONE, b->rc, 64);
 	int i;
 
 	if (!WAITS(self)) {

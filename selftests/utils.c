@@ -2,6 +2,7 @@
 /*
  * What the tests of /dev/bgdma share. See utils.h.
  */
+#include <endian.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
@@ -112,6 +113,18 @@ void kill_child(pid_t pid, int signal)
 {
 	kill(pid, signal);
 	child_result(pid);
+}
+
+int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
 }
 
 void *shared(size_t bytes)
@@ -315,4 +328,15 @@ void pair_new(struct end *a, struct end *b)
 	partition_new("4x1x1", "");
 	end_new(a, 0);
 	end_new(b, 1);
+}
+
+struct bgdma_desc d_put_counted(struct end *a, struct end *b, __u32 ic,
+				__u32 rc, __u32 length)
+{
+	struct bgdma_desc d = d_put(1, a->mem.handle, 0, b->mem.handle, 0,
+				    length);
+
+	d.inj_ctr = htole32(ic);
+	d.rec_ctr = htole32(rc);
+	return d;
 }

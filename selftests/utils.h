@@ -73,6 +73,9 @@ int as_user(uid_t uid, int (*fn)(void *arg), void *arg);
 pid_t start_child(int (*fn)(void *arg), void *arg);
 void kill_child(pid_t pid, int signal);
 
+/* Write a file of /proc or /sys in one go; 0 or -errno. */
+int write_file(const char *path, const char *text);
+
 /* A flag, or a few words, that a child and its parent both see. */
 void *shared(size_t bytes);
 
@@ -279,5 +282,8 @@ struct end {
 void end_new(struct end *e, __u32 rank);
 /* Partition PARTITION of 4x1x1 with ends at rank 0 and 1. */
 void pair_new(struct end *a, struct end *b);
+/* A put from @a to @b, rank 1, that moves @a's counter @ic and @b's @rc. */
+struct bgdma_desc d_put_counted(struct end *a, struct end *b, __u32 ic,
+				__u32 rc, __u32 length);
 
 #endif /* BGDMA_SELFTESTS_UTILS_H */

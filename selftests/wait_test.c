@@ -12,34 +12,9 @@
 #include <sys/eventfd.h>
 
 #include "kselftest_harness.h"
-#include "utils.h"
+#include "pair.h"
 
-FIXTURE(wait) {
-	struct end a, b;
-};
-
-FIXTURE_SETUP(wait)
-{
-	pair_new(&self->a, &self->b);
-}
-
-FIXTURE_TEARDOWN(wait)
-{
-	node_close(&self->b.n);
-	node_close(&self->a.n);
-}
-
-/* A put from a to b that moves b's counter, and perhaps a's. */
-static struct bgdma_desc put_counted(struct end *a, struct end *b, __u32 ic,
-				     __u32 rc, __u32 length)
-{
-	struct bgdma_desc d = d_put(1, a->mem.handle, 0, b->mem.handle, 0,
-				    length);
-
-	d.inj_ctr = htole32(ic);
-	d.rec_ctr = htole32(rc);
-	return d;
-}
+FIXTURE_PAIR(wait)
 
 TEST_F(wait, dma4_wait_on_what_is_there)
 {
@@ -132,7 +107,7 @@ TEST_F(wait, dma4_engine_wakes_a_sleeper)
 {
 	struct end *b = &self->b;
 	struct sleeper s = { .n = &b->n, .handle = b->rc };
-	struct bgdma_desc d = put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 8);
+	struct bgdma_desc d = d_put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 8);
 	int i;
 
 	for (i = 0; i < 20; i++) {
@@ -224,7 +199,7 @@ TEST_F(wait, signal_ends_a_wait)
 TEST_F(wait, dma4_poll_needs_enable)
 {
 	struct end *b = &self->b;
-	struct bgdma_desc d = put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 8);
+	struct bgdma_desc d = d_put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 8);
 
 	counter_add(&b->n, REC, b->rc, 8);
 	EXPECT_EQ(BGDMA_OK, run(&self->a.inj, &d));
@@ -242,7 +217,7 @@ TEST_F(wait, dma4_poll_and_epoll_wake)
 {
 	struct end *b = &self->b;
 	struct sleeper s = { .n = &b->n, .handle = b->rc, .poll = true };
-	struct bgdma_desc d = put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 8);
+	struct bgdma_desc d = d_put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 8);
 	struct epoll_event ev = { .events = EPOLLIN };
 	int ep = epoll_create1(EPOLL_CLOEXEC);
 	pthread_t t;
@@ -264,7 +239,7 @@ TEST_F(wait, dma4_eventfd)
 {
 	struct end *b = &self->b;
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), ends[2];
-	struct bgdma_desc d = put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 8);
+	struct bgdma_desc d = d_put_counted(&self->a, &self->b, BGDMA_NONE, b->rc, 8);
 	struct bgdma_event e;
 
 	ASSERT_EQ(0, event_bind(&b->n, REC, b->rc, fd));

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calls with a fault inside. See fault.h.
+ */
+#include <stdarg.h>
+
+#include "fault.h"
+
+int fault_fd = -1;
+struct link account_link;
+
+const char *faults_begin(void)
+{
+	static const char *const kinds[] = {
+		"failslab", "fail_page_alloc", "fail_usercopy",
+	};
+	static char why[128];
+	char name[128];
+	size_t i;
+
+	fault_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	if (fault_fd < 0)
+		return "this kernel has no fault injection (fail-nth)";
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		snprintf(name, sizeof(name), "/sys/kernel/debug/%s/verbose",
+			 kinds[i]);
+		/* Each failure would leave a call trace, which is a complaint. */
+		if (machine_set(name, "0")) {
+			snprintf(why, sizeof(why), "this kernel has no %s",
+				 kinds[i]);
+			return why;
+		}
+	}
+	/* Allocations that may sleep are nearly all of ours. */
+	must(machine_set("/sys/kernel/debug/failslab/ignore-gfp-wait", "N"));
+	must(machine_set("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait",
+			 "N"));
+	must(machine_set("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem",
+			 "N"));
+	must(machine_set("/sys/kernel/debug/fail_page_alloc/min-order", "0"));
+	return NULL;
+}
+
+void fault_arm(unsigned int n)
+{
+	char text[16];
+	int length = snprintf(text, sizeof(text), "%u", n);
+
+	must(pwrite(fault_fd, text, (size_t)length, 0) == length ? 0 : -EIO);
+}
+
+bool fault_disarm(void)
+{
+	char text[16] = "";
+	/* Copying this out is subject to it, too: then it had not happened. */
+	bool hit = pread(fault_fd, text, sizeof(text) - 1, 0) > 0 &&
+		   atoi(text) == 0;
+
+	if (pwrite(fault_fd, "0", 1, 0) != 1)
+		must(pwrite(fault_fd, "0", 1, 0) == 1 ? 0 : -EIO);
+	return hit;
+}
+
+bool fault_errno(int ret)
+{
+	return ret == -ENOMEM || ret == -EFAULT || ret == -ENOBUFS ||
+	       ret == -EAGAIN;
+}
+
+/* ---- What the module keeps account of ----------------------------------- */
+
+static long number_of(const char *name, const char *key)
+{
+	char line[256];
+	long value = -1;
+	FILE *file = fopen(name, "re");
+
+	must(file ? 0 : -errno);
+	while (fgets(line, sizeof(line), file)) {
+		size_t length = strlen(key);
+
+		if (!strncmp(line, key, length) &&
+		    (!length || line[length] == ' ' || line[length] == ':')) {
+			value = atol(line + length + !!length);
+			break;
+		}
+	}
+	fclose(file);
+	return value;
+}
+
+void account(struct account *out)
+{
+	static const int dumps[] = {
+		BGDMA_CMD_PARTITION_GET, BGDMA_CMD_NODE_GET, BGDMA_CMD_CTX_GET,
+		BGDMA_CMD_COUNTER_GET, BGDMA_CMD_FIFO_GET,
+	};
+	size_t i;
+
+	out->shown = HASH_BEGIN;
+	if (!account_link.sock)
+		must(link_open(&account_link));
+	for (i = 0; i < sizeof(dumps) / sizeof(dumps[0]); i++) {
+		struct answer a = { .each = hash_attrs, .arg = &out->shown };
+
+		must(ask(&account_link,
+			 request(&account_link, dumps[i], NLM_F_DUMP), &a));
+	}
+	/* Counts of each processor come into the sum when asked to. */
+	must(write_file("/proc/sys/vm/stat_refresh", "1"));
+	out->pins = number_of("/proc/vmstat", "nr_foll_pin_acquired") -
+		    number_of("/proc/vmstat", "nr_foll_pin_released");
+	out->users = number_of("/sys/module/bgdma/refcnt", "");
+}
+
+/* ---- One call, again and again ------------------------------------------ */
+
+static void __attribute__((format(printf, 1, 2)))
+complain(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	printf("# ");
+	vprintf(fmt, args);
+	printf("\n");
+	va_end(args);
+}
+
+static bool account_same(const struct faulty *f, unsigned int n,
+			 const char *when, const struct account *before)
+{
+	struct account now;
+
+	account(&now);
+	if (now.shown == before->shown && now.pins == before->pins &&
+	    now.users == before->users)
+		return true;
+	complain("%s, fault %u, %s: %s, pins %+ld, references %+ld", f->name,
+		 n, when, now.shown == before->shown ? "shows the same" :
+		 "shows something else", now.pins - before->pins,
+		 now.users - before->users);
+	return false;
+}
+
+/* One round; 1: go on, 0: the call has passed, -1: complaint. */
+static int fault_round(const struct faulty *f, unsigned int n)
+{
+	struct account first, before;
+	bool hit;
+	int ret;
+
+	account(&first);
+	if (f->prepare)
+		f->prepare();
+	account(&before);
+	fault_arm(n);
+	ret = f->call();
+	hit = fault_disarm();
+	if (ret && (!hit || !fault_errno(ret))) {
+		complain("%s, fault %u (%s): %d", f->name, n,
+			 hit ? "happened" : "did not happen", ret);
+		return -1;
+	}
+	if (ret && !f->may) {
+		if (!account_same(f, n, "failed", &before))
+			return -1;
+		ret = f->call();
+		if (ret) {
+			complain("%s, again after fault %u: %d", f->name, n, ret);
+			return -1;
+		}
+	}
+	if (f->undo)
+		f->undo();
+	return account_same(f, n, "undone", &first) ? hit : -1;
+}
+
+int fault_all(const struct faulty *f)
+{
+	unsigned int n;
+	int ret = 1;
+
+	for (n = 1; ret > 0 && n < FAULTS_MAX; n++)
+		ret = fault_round(f, n);
+	if (ret)
+		return -1;
+	printf("# %s: %u faults\n", f->name, n - 2);
+	return (int)n - 2;
+}
