@@ -232,23 +232,6 @@ void bgdma_event_post(struct bgdma_ctx *c, const struct bgdma_event *event)
 {
 }
 
-void bgdma_grants_drop(struct bgdma_grants **where)
-{
-}
-
 void bgdma_stream_kill(struct bgdma_stream *s)
 {
-}
-
-void bgdma_waiters_wake(struct list_head *waiters)
-{
-}
-
-void bgdma_stream_wake(struct bgdma_stream *s)
-{
-}
-
-void bgdma_ctx_put(struct bgdma_ctx *c)
-{
-	abort();
 }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The rest of the engine, for targets that have one file of it. A target has its
+ * own of those that matter to it; nobody calls the others, or for nothing.
+ */
+#include "../../kernel/bgdma.h"
+
+#define STUB	__attribute__((weak))
+
+STUB bool bgdma_record_set(struct bgdma_ctx *ctx, struct bgdma_record *rec,
+			   u64 *words, u32 bit, const struct bgdma_record *why)
+{
+	abort();
+}
+
+STUB void bgdma_record_clear(struct bgdma_ctx *ctx, struct bgdma_record *rec,
+			     u64 *words, u32 bit)
+{
+	abort();
+}
+
+STUB void bgdma_record_of(const struct bgdma_stream *s,
+			  struct bgdma_record *out)
+{
+	abort();
+}
+
+STUB void bgdma_event_post(struct bgdma_ctx *ctx,
+			   const struct bgdma_event *event)
+{
+	abort();
+}
+
+STUB bool bgdma_grants_cover(const struct bgdma_grants *grants,
+			     const struct bgdma_principal *who, u32 rights,
+			     u64 off, u64 len, u64 *bound, u64 *memo)
+{
+	abort();
+}
+
+STUB bool bgdma_grants_cover_whole(const struct bgdma_grants *grants,
+				   const struct bgdma_principal *who,
+				   u32 rights, u64 *memo)
+{
+	abort();
+}
+
+STUB void bgdma_grants_drop(struct bgdma_grants **where)
+{
+}
+
+STUB void bgdma_eventfd_drop(struct bgdma_eventfd **where)
+{
+	abort();
+}
+
+STUB int bgdma_shm_alloc(struct bgdma_shm *shm, u64 bytes, unsigned int flags)
+{
+	abort();
+}
+
+STUB void bgdma_shm_free(struct bgdma_shm *shm)
+{
+	abort();
+}
+
+STUB int bgdma_counter_find(struct bgdma_ctx *ctx, unsigned int kind,
+			    u32 handle, const struct bgdma_principal *who,
+			    u64 *memo)
+{
+	abort();
+}
+
+STUB void bgdma_counter_alert(struct bgdma_ctx *ctx, unsigned int kind,
+			      u32 slot)
+{
+	abort();
+}
+
+STUB void bgdma_counter_low(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
+			    s64 value)
+{
+	abort();
+}
+
+STUB void bgdma_counter_fail(struct bgdma_ctx *ctx, unsigned int kind,
+			     u32 slot, const struct bgdma_record *why)
+{
+	abort();
+}
+
+STUB void bgdma_ctx_put(struct bgdma_ctx *ctx)
+{
+	abort();
+}
+
+STUB void bgdma_ctx_wake(struct bgdma_ctx *ctx, __poll_t mask)
+{
+}
+
+STUB void bgdma_stream_wake(struct bgdma_stream *s)
+{
+}
+
+STUB void bgdma_stream_unpark(struct bgdma_stream *s)
+{
+}
+
+STUB void bgdma_waiters_wake(struct list_head *waiters)
+{
+}
