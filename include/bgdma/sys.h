@@ -80,6 +80,16 @@ enum bgdma_trouble {
 	BGDMA_TROUBLE_COUNT	= 6
 };
 
+/**
+ * enum bgdma_counter_policy - which counters long messages get (LC-6)
+ * @BGDMA_COUNTERS_AUTO: one of its own while there are some, else a shared one
+ * @BGDMA_COUNTERS_SHARED: all share one
+ */
+enum bgdma_counter_policy {
+	BGDMA_COUNTERS_AUTO	= 0,
+	BGDMA_COUNTERS_SHARED	= 1
+};
+
 /* Rank of a process that is not of the job. */
 #define BGDMA_STRANGER		0xffffffffU
 
@@ -118,15 +128,17 @@ typedef void bgdma_trouble_fn(void *arg, const struct bgdma_trouble_info *info);
  * @per_node: processes of each node; 0: BGDMA_PER_NODE, or 1
  * @progress: who handles what arrives
  * @threads: who may call
- * @channels: injection FIFOs; a destination always uses the same (LC-4); 0: 4,
- *	but no more than there are processes
+ * @channels: injection FIFOs of each way, control and data; a destination
+ *	always uses the same (LC-4); 0: 4, but no more than there are processes
  * @entries: descriptors of each, a power of two; 0: 256
  * @copy_bytes: of each channel, a power of two, for messages that are not in a
  *	region; 0: 262,144
  * @control_bytes: of the reception FIFO of control packets; 0: 65,536
  * @data_bytes: of that of all others; 0: 1,048,576
- * @inj_counters: 0: 64
- * @rec_counters: 0: 64
+ * @inj_counters: for long messages, see <bgdma/rendezvous.h>; 0: 64. The
+ *	context has 16 more
+ * @rec_counters: the same
+ * @counters: how they are given out
  * @trouble: called when something went wrong (DP-9); NULL: it is only counted
  * @arg: for @trouble
  */
@@ -146,6 +158,7 @@ struct bgdma_endpoint_attr {
 	uint32_t data_bytes;
 	uint32_t inj_counters;
 	uint32_t rec_counters;
+	enum bgdma_counter_policy counters;
 	bgdma_trouble_fn *trouble;
 	void *arg;
 };

@@ -16,7 +16,12 @@
 #define COPY_MAX		(64U << 20)
 #define CONTROL_DEFAULT		(64U << 10)
 #define DATA_DEFAULT		(1U << 20)
+#define COUNTERS_DEFAULT	64
+#define SPARE			16	/* FIFOs and counters for the user */
 #define EVENTS_MIN		64
+#define RGQ_QUOTA		64
+#define RGQ_SENDERS_MAX		1024
+#define RGQ_TIMEOUT_MS		3600000	/* death ends a wait, not time */
 #define FLUSH_NS		1000000000LL
 #define PARTITION_DEFAULT	"bgdma"
 
@@ -69,6 +74,12 @@ static int attr_complete(struct bgdma_endpoint *ep)
 		return -EINVAL;
 	or_default(&a->control_bytes, CONTROL_DEFAULT);
 	or_default(&a->data_bytes, DATA_DEFAULT);
+	or_default(&a->inj_counters, COUNTERS_DEFAULT);
+	or_default(&a->rec_counters, COUNTERS_DEFAULT);
+	if (a->counters > BGDMA_COUNTERS_SHARED ||
+	    a->inj_counters > BGDMA_COUNTERS_MAX - SPARE ||
+	    a->rec_counters > BGDMA_COUNTERS_MAX - SPARE)
+		return -EINVAL;
 	ep->many = a->threads == BGDMA_THREADS_MANY ||
 		   a->progress == BGDMA_PROGRESS_THREAD;
 	return 0;
@@ -80,9 +91,9 @@ static int context_create(struct bgdma_endpoint *ep)
 	struct bgdma_attach_attr attach = {
 		.partition = a->partition,
 		.rank = a->node,
-		.inj_fifos = a->channels + 16,
-		.inj_counters = a->inj_counters,
-		.rec_counters = a->rec_counters,
+		.inj_fifos = channels_count(ep) + SPARE,
+		.inj_counters = a->inj_counters + SPARE,
+		.rec_counters = a->rec_counters + SPARE,
 		.events = EVENTS_MIN,
 	};
 
@@ -98,6 +109,14 @@ static int fifos_create(struct bgdma_endpoint *ep)
 		[WAY_CONTROL] = ep->attr.control_bytes,
 		[WAY_DATA] = ep->attr.data_bytes,
 	};
+	const struct bgdma_rgq_attr rgq = {
+		.quota = RGQ_QUOTA,
+		.senders = ep->size < RGQ_SENDERS_MAX ? ep->size :
+							RGQ_SENDERS_MAX,
+		.timeout_ms = RGQ_TIMEOUT_MS,
+		.fixed_id = true,
+		.id = RGQ_ID,
+	};
 	uint32_t i;
 	int ret;
 
@@ -110,10 +129,13 @@ static int fifos_create(struct bgdma_endpoint *ep)
 		if (ret)
 			return ret;
 	}
-	ret = bgdma_region_alloc(ep->ctx, (uint64_t)ep->attr.channels *
+	ret = bgdma_rgq_create(ep->ctx, &rgq, &ep->rgq);
+	if (ret)
+		return ret;
+	ret = bgdma_region_alloc(ep->ctx, (uint64_t)channels_count(ep) *
 				 ep->attr.copy_bytes, BGDMA_LOCAL_READ,
 				 &ep->copies);
-	for (i = 0; !ret && i < ep->attr.channels; i++)
+	for (i = 0; !ret && i < channels_count(ep); i++)
 		ret = channel_create(ep, &ep->channel[i], i);
 	return ret;
 }
@@ -147,6 +169,8 @@ int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 		return -ENOMEM;
 	ep->last.rank = BGDMA_STRANGER;
 	ep->wake_fd = -1;
+	queue_init(&ep->unanswered);
+	queue_init(&ep->ended);
 	ret = lock_create(ep);
 	if (ret) {
 		free(ep);
@@ -156,7 +180,7 @@ int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 	if (!ret)
 		ret = attr_complete(ep);
 	if (!ret) {
-		ep->channel = calloc(ep->attr.channels, sizeof(*ep->channel));
+		ep->channel = calloc(channels_count(ep), sizeof(*ep->channel));
 		ep->peer = calloc(ep->size, sizeof(*ep->peer));
 		if (!ep->channel || !ep->peer)
 			ret = -ENOMEM;
@@ -167,6 +191,12 @@ int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 		ret = context_create(ep);
 	if (!ret)
 		ret = fifos_create(ep);
+	if (!ret)
+		ret = pool_create(ep, BGDMA_INJECTION, ep->attr.inj_counters);
+	if (!ret)
+		ret = pool_create(ep, BGDMA_RECEPTION, ep->attr.rec_counters);
+	if (!ret)
+		ret = rendezvous_register(ep);
 	if (ret) {
 		bgdma_endpoint_destroy(ep);
 		return ret;
@@ -182,7 +212,7 @@ static void channels_flush(struct bgdma_endpoint *ep)
 	struct channel *ch;
 	uint32_t i;
 
-	for (i = 0; i < ep->attr.channels; i++) {
+	for (i = 0; i < channels_count(ep); i++) {
 		ch = &ep->channel[i];
 		left = end - sys_now_ns();
 		(void)bgdma_inj_submit(ch->fifo);
@@ -200,9 +230,13 @@ void bgdma_endpoint_destroy(struct bgdma_endpoint *ep)
 	progress_stop(ep);
 	if (ep->state == STATE_COMMITTED)
 		channels_flush(ep);
-	for (i = 0; ep->channel && i < ep->attr.channels; i++)
+	for (i = 0; ep->channel && i < channels_count(ep); i++)
 		channel_destroy(&ep->channel[i]);
 	bgdma_detach(ep->ctx);
+	/* Nobody moves anything any more: the memory can be given back. */
+	requests_destroy(ep);
+	pool_destroy(&ep->pool[BGDMA_INJECTION]);
+	pool_destroy(&ep->pool[BGDMA_RECEPTION]);
 	wake_destroy(ep);
 	registry_free(ep);
 	pthread_cond_destroy(&ep->handled_cond);
@@ -266,25 +300,47 @@ uint32_t endpoint_who(struct bgdma_endpoint *ep, uint32_t node, uint16_t ctx)
 	return ep->last.rank;
 }
 
-/*
- * Our FIFOs take packets from the processes of the job alone. An object has
- * only so many grants: in larger jobs strangers are told by the dispatcher.
- */
-static int way_open(struct bgdma_endpoint *ep, struct bgdma_rec_fifo *rec)
+/* One grant on each of our objects that the others use. */
+static int doors_open(struct bgdma_endpoint *ep, void *unused,
+		      const struct bgdma_grant_attr *to)
 {
-	struct bgdma_grant_attr grant = {
-		.rank = BGDMA_RANK_ANY, .ctx = BGDMA_CTX_ANY,
+	unsigned int i;
+	int ret;
+
+	(void)unused;
+	ret = bgdma_rgq_grant(ep->rgq, to, NULL);
+
+	for (i = 0; !ret && i < WAYS; i++)
+		ret = bgdma_rec_grant(ep->rec[i], to, NULL);
+	for (i = 0; !ret && i < 2; i++)
+		ret = bgdma_counter_grant(ep->pool[i].counter[0],
+					  ep->pool[i].stats.counters, to, NULL);
+	return ret;
+}
+
+/*
+ * Let the processes of the job use something, and nobody else. An object has
+ * only so many grants: in larger jobs it is open to the partition, and the
+ * dispatcher tells strangers.
+ */
+static int peers_grant(struct bgdma_endpoint *ep,
+		       int (*grant)(struct bgdma_endpoint *ep, void *object,
+				    const struct bgdma_grant_attr *to),
+		       void *object, uint32_t rights)
+{
+	struct bgdma_grant_attr to = {
+		.rank = BGDMA_RANK_ANY, .ctx = BGDMA_CTX_ANY, .rights = rights,
 	};
 	uint32_t i;
 	int ret = 0;
 
 	if (ep->size > BGDMA_GRANTS_MAX)
-		return bgdma_rec_grant(rec, &grant, NULL);
+		return grant(ep, object, &to);
 	for (i = 0; !ret && i < ep->size; i++) {
-		grant.rank = ep->peer[i].at.node;
-		grant.ctx = ep->peer[i].at.ctx;
-		grant.incarnation = ep->peer[i].at.incarnation;
-		ret = bgdma_rec_grant(rec, &grant, NULL);
+		to.rank = ep->peer[i].at.node;
+		to.ctx = ep->peer[i].at.ctx;
+		to.incarnation = ep->peer[i].at.incarnation;
+		ret = grant(ep, object, &to);
 	}
 	return ret;
 }
@@ -293,7 +349,6 @@ int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at)
 {
 	uint32_t slots = 2, i;
 	struct who *who;
-	int ret = 0;
 
 	while (slots < 2 * ep->size)
 		slots *= 2;
@@ -309,7 +364,20 @@ int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at)
 		who->key = who_key(at[i].node, at[i].ctx);
 		who->rank = i;
 	}
-	for (i = 0; !ret && i < WAYS; i++)
-		ret = way_open(ep, ep->rec[i]);
-	return ret;
+	return peers_grant(ep, doors_open, NULL, 0);
+}
+
+static int region_expose(struct bgdma_endpoint *ep, void *region,
+			 const struct bgdma_grant_attr *to)
+{
+	(void)ep;
+	return bgdma_region_grant(region, to, NULL);
+}
+
+int bgdma_endpoint_expose(struct bgdma_endpoint *ep,
+			  struct bgdma_region *region, uint32_t rights)
+{
+	if (ep->state != STATE_COMMITTED)
+		return -ENOTCONN;
+	return peers_grant(ep, region_expose, region, rights);
 }

@@ -9,12 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <bgdma/rendezvous.h>
 #include <bgdma/sys.h>
 
 #include "../spi/attr.h"
 
-/* Reception FIFOs have the same numbers in every endpoint. */
+/* Reception FIFOs and the remote-get queue have the same numbers everywhere. */
 enum { WAY_CONTROL = 0, WAY_DATA = 1, WAYS = 2 };
+#define RGQ_ID			0
 
 /*
  * The header of a packet: the low half of the identifier is its dispatch
@@ -64,6 +66,7 @@ struct sent {
 	uint32_t rank;
 	uint32_t type;
 	uint32_t id;
+	uint32_t token;		/* of a request; 0: none */
 	uint64_t copied;	/* copies up to here end with it */
 };
 
@@ -85,6 +88,69 @@ struct channel {
 struct peer {
 	struct bgdma_peer at;
 	bool down;
+	bool mark_due;		/* see rendezvous.c */
+};
+
+/* A token names a request: a slot of the table, and how often it was used. */
+#define TOKEN_BITS	24
+#define TOKEN_MASK	((1U << TOKEN_BITS) - 1)
+#define SENT_TARGET	(1U << 31)	/* in struct sent: of a target */
+#define TOKEN_SLOT_BITS	16
+#define TOKEN_SLOT_MASK	((1U << TOKEN_SLOT_BITS) - 1)
+
+/*
+ * One side of a rendezvous.
+ * @target: this is the target's side
+ * @exclusive: @counter is its own
+ * @answered: target: the CTS is on its way
+ * @bytes: that are moved
+ */
+struct request {
+	struct request *next, **link;	/* of all */
+	struct request *later;		/* in a queue of the endpoint */
+	uint32_t token;
+	uint32_t rank;
+	bool target;
+	bool exclusive;
+	bool answered;
+	uint32_t counter;
+	uint32_t handle;		/* of the counter */
+	uint64_t bytes;
+	uint64_t announced;
+	uint64_t put;			/* target: of @bytes, by puts */
+	uint64_t order;			/* target: of the CTS among all */
+	struct bgdma_region *region;	/* registered for it alone */
+	struct bgdma_at to;
+	char *addr;			/* of @to */
+	struct bgdma_rts rts;
+	int result;
+	bgdma_done_fn *done;
+	void *arg;
+};
+
+struct token_slot {
+	struct request *request;
+	uint32_t uses;
+	uint32_t next_free;
+};
+
+/* A queue of requests. */
+struct queue {
+	struct request *first, **last;
+};
+
+/* Counters of a kind, in a row. */
+struct pool {
+	unsigned int kind;
+	struct bgdma_counter **counter;
+	struct request **user;
+	uint32_t *free;
+	uint32_t n_free;
+	uint32_t first;			/* slot of the first */
+	uint32_t sharing;		/* requests without one */
+	bool dirty;			/* one of these has failed */
+	uint64_t busy[BGDMA_CTR_WORDS];	/* those with a user, by slot */
+	struct bgdma_counter_stats stats;
 };
 
 /* From node and context to rank, open addressing. */
@@ -112,6 +178,17 @@ struct bgdma_endpoint {
 	struct who last;	/* who it was last time */
 
 	struct table table[2];
+
+	struct bgdma_rget_queue *rgq;
+	struct pool pool[2];	/* by kind of counter */
+	struct request *requests;
+	struct token_slot *slot;
+	uint32_t slots, free_slot;
+	struct queue unanswered;	/* their CTS found no room */
+	struct queue ended;		/* and were not told so yet */
+	uint64_t answers;		/* CTS sent */
+	bool marks_due;			/* of some peer */
+	uint32_t took_id, tail_id, mark_id;
 
 	bool many;		/* the lock is needed */
 	pthread_mutex_t lock;	/* protects all; recursive, for callbacks */
@@ -151,7 +228,61 @@ int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at);
 struct operation *operation_find(const struct table *table, uint32_t id);
 void registry_free(struct bgdma_endpoint *ep);
 
+/* counters.c */
+int pool_create(struct bgdma_endpoint *ep, unsigned int kind, uint32_t count);
+void pool_destroy(struct pool *pool);
+/* Give a request its counter, or the shared one: its handle. */
+uint32_t pool_take(struct pool *pool, struct request *r,
+		   const struct bgdma_peer *peer);
+void pool_give(struct pool *pool, struct request *r, bool failed);
+struct bgdma_counter *pool_counter(const struct pool *pool,
+				   const struct request *r);
+/* A request whose own counter has reached zero, or is in error; or NULL. */
+struct request *pool_hit(struct bgdma_endpoint *ep, struct pool *pool);
+
+/* request.c */
+struct request *request_new(struct bgdma_endpoint *ep, uint32_t rank,
+			    bool target, bgdma_done_fn *done, void *arg);
+/* Free what it holds, and have its function called at the next progress. */
+void request_end(struct bgdma_endpoint *ep, struct request *r, int result);
+/* The request that a token of a process names, or NULL. */
+struct request *request_find(struct bgdma_endpoint *ep, uint32_t token,
+			     uint32_t rank, bool target);
+void requests_fail(struct bgdma_endpoint *ep, uint32_t rank, int result);
+void requests_destroy(struct bgdma_endpoint *ep);
+unsigned int requests_ended(struct bgdma_endpoint *ep);
+void queue_init(struct queue *queue);
+void queue_add(struct queue *queue, struct request *r);
+struct request *queue_take(struct queue *queue);
+
+/* rendezvous.c */
+int rendezvous_register(struct bgdma_endpoint *ep);
+unsigned int rendezvous_progress(struct bgdma_endpoint *ep);
+/* A descriptor of ours was refused at @rank, or we refused one of it. */
+void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
+			const struct bgdma_event *event);
+
 /* send.c */
+struct channel *channel_of(struct bgdma_endpoint *ep, unsigned int way,
+			   uint32_t rank);
+/* Whether there is a slot, and room for @bytes that its descriptor names. */
+bool channel_ready(struct bgdma_endpoint *ep, struct channel *ch,
+		   uint64_t bytes);
+/*
+ * Take a slot of a channel, and room for @bytes that its descriptor names.
+ * NULL: no room now. @t gets the place.
+ */
+struct bgdma_desc *channel_take(struct bgdma_endpoint *ep, struct channel *ch,
+				uint64_t bytes, const struct sent *what,
+				struct bgdma_transfer *t, char **copy);
+/* Those of the control way come first, as many of the data way follow. */
+static inline uint32_t channels_count(const struct bgdma_endpoint *ep)
+{
+	return WAYS * ep->attr.channels;
+}
+
+int send_one(struct bgdma_endpoint *ep, const struct operation *op,
+	     const struct bgdma_send_attr *a, uint32_t rank, uint32_t token);
 int channel_create(struct bgdma_endpoint *ep, struct channel *ch,
 		   uint32_t index);
 void channel_destroy(struct channel *ch);

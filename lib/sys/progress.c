@@ -20,6 +20,7 @@
 #define RELEASE_EVERY	32	/* packets, so that senders need not wait */
 #define SPIN_LOOKS	32	/* between two looks at the clock */
 #define SPIN_NS		20000
+#define CHANNEL_FULL_NS	1000000
 #define NS_PER_S	1000000000LL
 
 int64_t sys_now_ns(void)
@@ -77,6 +78,7 @@ void endpoint_peer_down(struct bgdma_endpoint *ep, uint32_t rank)
 	if (ep->peer[rank].down)
 		return;
 	ep->peer[rank].down = true;
+	requests_fail(ep, rank, -EHOSTDOWN);
 	endpoint_trouble(ep, &info);
 }
 
@@ -182,6 +184,15 @@ static void event_cut(struct bgdma_endpoint *ep,
 	endpoint_trouble(ep, &info);
 }
 
+static void event_refused(struct bgdma_endpoint *ep,
+			  const struct bgdma_event *event)
+{
+	uint32_t rank = endpoint_who(ep, event->peer_rank, event->peer_ctx);
+
+	if (rank != BGDMA_STRANGER)
+		rendezvous_refused(ep, rank, event);
+}
+
 static unsigned int events_progress(struct bgdma_endpoint *ep)
 {
 	const struct bgdma_event *event;
@@ -193,6 +204,9 @@ static unsigned int events_progress(struct bgdma_endpoint *ep)
 		else if (event->type == BGDMA_EVENT_FIFO_ERROR &&
 			 event->kind == BGDMA_KIND_REC_FIFO)
 			event_cut(ep, event);
+		else if (event->type == BGDMA_EVENT_REFUSED ||
+			 event->type == BGDMA_EVENT_OFFENDER)
+			event_refused(ep, event);
 		bgdma_event_release(ep->ctx);
 		n++;
 	}
@@ -248,7 +262,9 @@ static int progress_locked(struct bgdma_endpoint *ep, unsigned int budget)
 	n = way_progress(ep, WAY_CONTROL, budget);
 	if (n < budget)
 		n += way_progress(ep, WAY_DATA, budget - n);
+	n += rendezvous_progress(ep);
 	n += events_progress(ep);
+	n += requests_ended(ep);
 	ep->inside = false;
 	if (!n)
 		return bgdma_ctx_dead(ep->ctx) ? -ENODEV : 0;
@@ -301,6 +317,10 @@ static int kernel_sleep(struct bgdma_endpoint *ep, int64_t timeout_ns)
 	unsigned int way;
 	int ret;
 
+	/* Nothing but time tells that there is room in a channel. */
+	if (ep->unanswered.first &&
+	    (timeout_ns < 0 || timeout_ns > CHANNEL_FULL_NS))
+		timeout_ns = CHANNEL_FULL_NS;
 	ep->sleeping = true;
 	ep->stats.sleeps++;
 	for (way = 0; way < WAYS; way++)
@@ -308,6 +328,8 @@ static int kernel_sleep(struct bgdma_endpoint *ep, int64_t timeout_ns)
 			bgdma_rec_arm(ep->rec[way], BGDMA_ARM_ANY, 0);
 	endpoint_unlock(ep);
 	ret = kernel_poll(ep, timeout_ns);
+	if (ret == -ETIMEDOUT && timeout_ns == CHANNEL_FULL_NS)
+		ret = 0;
 	endpoint_lock(ep);
 	for (way = 0; way < WAYS; way++)
 		bgdma_rec_arm(ep->rec[way], BGDMA_ARM_NONE, 0);

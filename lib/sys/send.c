@@ -50,68 +50,103 @@ static bool channel_room(struct channel *ch)
 	return next - done <= ch->mask;
 }
 
-/* Room for a copy that is in one piece; NULL: none now. */
+/* Where a copy in one piece would begin, if there were room. */
+static uint64_t copy_place(const struct bgdma_endpoint *ep,
+			   const struct channel *ch, uint64_t bytes)
+{
+	uint64_t at = ch->copy_head & (ep->attr.copy_bytes - 1);
+
+	return at + bytes > ep->attr.copy_bytes ?
+	       ch->copy_head + ep->attr.copy_bytes - at : ch->copy_head;
+}
+
+static bool copy_room(struct bgdma_endpoint *ep, struct channel *ch,
+		      uint64_t bytes)
+{
+	uint64_t end = copy_place(ep, ch, bytes) + bytes;
+
+	if (end - ch->copy_tail <= ep->attr.copy_bytes)
+		return true;
+	ch->done = bgdma_inj_done(ch->fifo);
+	if (ch->done)
+		ch->copy_tail = ch->sent[(ch->done - 1) & ch->mask].copied;
+	return end - ch->copy_tail <= ep->attr.copy_bytes;
+}
+
 static char *copy_take(struct bgdma_endpoint *ep, struct channel *ch,
 		       uint64_t bytes)
 {
-	uint64_t size = ep->attr.copy_bytes, at = ch->copy_head & (size - 1);
-	uint64_t head = ch->copy_head;
+	uint64_t place = copy_place(ep, ch, bytes);
 
-	if (at + bytes > size) {
-		head += size - at;
-		at = 0;
-	}
-	bytes = (bytes + COPY_ALIGN - 1) & ~(uint64_t)(COPY_ALIGN - 1);
-	if (head + bytes - ch->copy_tail > size) {
-		ch->done = bgdma_inj_done(ch->fifo);
-		if (ch->done)
-			ch->copy_tail = ch->sent[(ch->done - 1) &
-						 ch->mask].copied;
-		if (head + bytes - ch->copy_tail > size)
-			return NULL;
-	}
-	ch->copy_head = head + bytes;
-	return ch->copy + at;
+	ch->copy_head = place + ((bytes + COPY_ALIGN - 1) &
+				 ~(uint64_t)(COPY_ALIGN - 1));
+	return ch->copy + (place & (ep->attr.copy_bytes - 1));
 }
 
-static int send_one(struct bgdma_endpoint *ep, const struct operation *op,
-		    const struct bgdma_send_attr *a, uint32_t rank)
+bool channel_ready(struct bgdma_endpoint *ep, struct channel *ch,
+		   uint64_t bytes)
 {
-	struct channel *ch = &ep->channel[rank % ep->attr.channels];
-	const struct peer *peer = &ep->peer[rank];
-	struct bgdma_transfer t;
+	return channel_room(ch) && (!bytes || copy_room(ep, ch, bytes));
+}
+
+struct channel *channel_of(struct bgdma_endpoint *ep, unsigned int way,
+			   uint32_t rank)
+{
+	return &ep->channel[way * ep->attr.channels + rank % ep->attr.channels];
+}
+
+struct bgdma_desc *channel_take(struct bgdma_endpoint *ep, struct channel *ch,
+				uint64_t bytes, const struct sent *what,
+				struct bgdma_transfer *t, char **copy)
+{
 	struct bgdma_desc *desc;
 	struct sent *sent;
+
+	if (bgdma_unlikely(!channel_ready(ep, ch, bytes)))
+		return NULL;
+	if (bytes) {
+		*copy = copy_take(ep, ch, bytes);
+		t->from.region = bgdma_region_handle(ep->copies);
+		t->from.offset = ch->copy_at + (uint64_t)(*copy - ch->copy);
+	}
+	sent = &ch->sent[bgdma_inj_next(ch->fifo) & ch->mask];
+	desc = bgdma_inj_reserve(ch->fifo);
+	if (bgdma_likely(desc)) {
+		*sent = *what;
+		sent->copied = ch->copy_head;
+	}
+	return desc;
+}
+
+int send_one(struct bgdma_endpoint *ep, const struct operation *op,
+	     const struct bgdma_send_attr *a, uint32_t rank, uint32_t token)
+{
+	unsigned int way = op->flags & BGDMA_OPERATION_CONTROL ? WAY_CONTROL :
+								 WAY_DATA;
+	const struct sent what = {
+		.rank = rank, .type = op->type, .id = op->id, .token = token,
+	};
+	struct channel *ch = channel_of(ep, way, rank);
+	const struct peer *peer = &ep->peer[rank];
+	bool copied = a->data && a->length > BGDMA_INLINE_MAX;
+	struct bgdma_transfer t;
+	struct bgdma_desc *desc;
 	char *copy;
 
 	if (bgdma_unlikely(peer->down))
 		return -EHOSTDOWN;
-	if (bgdma_unlikely(!channel_room(ch)))
-		return -EAGAIN;
 	t = bgdma__no_transfer();
-	if (a->data && a->length > BGDMA_INLINE_MAX) {
-		copy = copy_take(ep, ch, a->length);
-		if (!copy)
-			return -EAGAIN;
-		memcpy(copy, a->data, a->length);
-		t.from.region = bgdma_region_handle(ep->copies);
-		t.from.offset = ch->copy_at + (uint64_t)(copy - ch->copy);
-	} else if (!a->data) {
-		t.from = bgdma__place_at(&a->from);
-	}
-	sent = &ch->sent[bgdma_inj_next(ch->fifo) & ch->mask];
-	desc = bgdma_inj_reserve(ch->fifo);
+	desc = channel_take(ep, ch, copied ? a->length : 0, &what, &t, &copy);
 	if (bgdma_unlikely(!desc))
 		return -EAGAIN;
-	sent->rank = rank;
-	sent->type = op->type;
-	sent->id = op->id;
-	sent->copied = ch->copy_head;
+	if (copied)
+		memcpy(copy, a->data, a->length);
+	else if (!a->data)
+		t.from = bgdma__place_at(&a->from);
 
 	t.dest = peer->at.node;
 	t.dest_ctx = peer->at.ctx;
-	t.dest_fifo = op->flags & BGDMA_OPERATION_CONTROL ? WAY_CONTROL :
-							    WAY_DATA;
+	t.dest_fifo = (uint16_t)way;
 	t.dispatch = (uint16_t)op->id;
 	t.length = (uint32_t)a->length;
 	t.counter = bgdma__counter_ref(a->counter);
@@ -119,8 +154,7 @@ static int send_one(struct bgdma_endpoint *ep, const struct operation *op,
 	t.route = a->route;
 	t.cookie = cookie_make(op->type, op->id, a->word);
 	bgdma_desc_memfifo(desc, &t);
-	if ((a->data && a->length <= BGDMA_INLINE_MAX) ||
-	    (!a->length && !a->from.region))
+	if (!t.from.region)
 		bgdma_desc_inline(desc, a->data, a->length);
 	ep->stats.sent++;
 	return a->more ? 0 : bgdma_inj_submit(ch->fifo);
@@ -152,7 +186,7 @@ static int send_many(struct bgdma_endpoint *ep, const struct operation *op,
 		if (a->dests[i] >= ep->size)
 			return -EINVAL;
 	for (i = 0; i < a->dest_count; i++) {
-		ret = send_one(ep, op, a, a->dests[i]);
+		ret = send_one(ep, op, a, a->dests[i], 0);
 		if (ret)
 			return i ? (int)i : ret;
 	}
@@ -182,7 +216,7 @@ int bgdma_endpoint_send_sized(struct bgdma_endpoint *ep,
 		else if (a->dests)
 			ret = send_many(ep, op, a);
 		else
-			ret = send_one(ep, op, a, a->dest);
+			ret = send_one(ep, op, a, a->dest, 0);
 	}
 	endpoint_unlock(ep);
 	return ret;
@@ -195,6 +229,7 @@ static unsigned int channel_repair(struct bgdma_endpoint *ep,
 	struct bgdma_trouble_info info = { .trouble = BGDMA_TROUBLE_LOST };
 	struct bgdma_record record;
 	const struct sent *sent;
+	struct request *r;
 	unsigned int n = 0;
 
 	while (bgdma_inj_state(ch->fifo) == BGDMA_FIFO_ERROR &&
@@ -209,6 +244,12 @@ static unsigned int channel_repair(struct bgdma_endpoint *ep,
 		if (bgdma_inj_clear_error(ch->fifo, 0))
 			break;
 		endpoint_trouble(ep, &info);
+		r = sent->token ? request_find(ep, sent->token & TOKEN_MASK,
+					       sent->rank,
+					       sent->token & SENT_TARGET) :
+				  NULL;
+		if (r)
+			request_end(ep, r, bgdma_code_errno(record.code));
 		if (record.code == BGDMA_E_PEER_DOWN ||
 		    record.code == BGDMA_E_NO_PEER)
 			endpoint_peer_down(ep, info.rank);
@@ -222,7 +263,7 @@ unsigned int channels_repair(struct bgdma_endpoint *ep)
 	unsigned int n = 0;
 	uint32_t i;
 
-	for (i = 0; i < ep->attr.channels; i++)
+	for (i = 0; i < channels_count(ep); i++)
 		n += channel_repair(ep, &ep->channel[i]);
 	return n;
 }

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Requests: messages under way, and the tokens by which packets name them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+#define SLOTS_FIRST	64
+#define SLOTS_MAX	(1U << TOKEN_SLOT_BITS)
+#define NO_SLOT		UINT32_MAX
+
+void queue_init(struct queue *queue)
+{
+	queue->first = NULL;
+	queue->last = &queue->first;
+}
+
+void queue_add(struct queue *queue, struct request *r)
+{
+	r->later = NULL;
+	*queue->last = r;
+	queue->last = &r->later;
+}
+
+struct request *queue_take(struct queue *queue)
+{
+	struct request *r = queue->first;
+
+	if (r) {
+		queue->first = r->later;
+		if (!queue->first)
+			queue->last = &queue->first;
+	}
+	return r;
+}
+
+/* Out of the middle of a queue, if it is there. */
+static void queue_remove(struct queue *queue, struct request *r)
+{
+	struct request **at = &queue->first;
+
+	while (*at && *at != r)
+		at = &(*at)->later;
+	if (!*at)
+		return;
+	*at = r->later;
+	if (!*at)
+		queue->last = at;
+}
+
+static int slots_grow(struct bgdma_endpoint *ep)
+{
+	uint32_t slots = ep->slots ? 2 * ep->slots : SLOTS_FIRST, i;
+	struct token_slot *slot;
+
+	if (slots > SLOTS_MAX)
+		return -ENOMEM;
+	slot = realloc(ep->slot, slots * sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	ep->slot = slot;
+	for (i = ep->slots; i < slots; i++)
+		slot[i] = (struct token_slot){
+			.next_free = i + 1 < slots ? i + 1 : NO_SLOT,
+		};
+	ep->free_slot = ep->slots;
+	ep->slots = slots;
+	return 0;
+}
+
+struct request *request_new(struct bgdma_endpoint *ep, uint32_t rank,
+			    bool target, bgdma_done_fn *done, void *arg)
+{
+	struct token_slot *slot;
+	struct request *r;
+
+	if ((!ep->slots || ep->free_slot == NO_SLOT) && slots_grow(ep))
+		return NULL;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	slot = &ep->slot[ep->free_slot];
+	/* Never 0, and another than the last in this slot. */
+	slot->uses = slot->uses % (TOKEN_MASK >> TOKEN_SLOT_BITS) + 1;
+	r->token = slot->uses << TOKEN_SLOT_BITS | ep->free_slot;
+	ep->free_slot = slot->next_free;
+	slot->request = r;
+	r->rank = rank;
+	r->target = target;
+	r->done = done;
+	r->arg = arg;
+	r->next = ep->requests;
+	r->link = &ep->requests;
+	if (r->next)
+		r->next->link = &r->next;
+	ep->requests = r;
+	return r;
+}
+
+struct request *request_find(struct bgdma_endpoint *ep, uint32_t token,
+			     uint32_t rank, bool target)
+{
+	uint32_t slot = token & TOKEN_SLOT_MASK;
+	struct request *r = slot < ep->slots ? ep->slot[slot].request : NULL;
+
+	return r && r->token == token && r->rank == rank &&
+	       r->target == target ? r : NULL;
+}
+
+void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
+{
+	uint32_t slot = r->token & TOKEN_SLOT_MASK;
+
+	if (r->handle)
+		pool_give(&ep->pool[r->target ? BGDMA_RECEPTION :
+						BGDMA_INJECTION], r, result);
+	if (r->region)
+		(void)bgdma_region_free(r->region);
+	if (r->target && !r->answered)
+		queue_remove(&ep->unanswered, r);
+	ep->slot[slot].request = NULL;
+	ep->slot[slot].next_free = ep->free_slot;
+	ep->free_slot = slot;
+	*r->link = r->next;
+	if (r->next)
+		r->next->link = r->link;
+	r->result = result;
+	queue_add(&ep->ended, r);
+}
+
+void requests_fail(struct bgdma_endpoint *ep, uint32_t rank, int result)
+{
+	struct request *r, *next;
+
+	for (r = ep->requests; r; r = next) {
+		next = r->next;
+		if (r->rank == rank)
+			request_end(ep, r, result);
+	}
+}
+
+unsigned int requests_ended(struct bgdma_endpoint *ep)
+{
+	struct request *r;
+	unsigned int n = 0;
+
+	while ((r = queue_take(&ep->ended))) {
+		if (r->done)
+			r->done(r->arg, r->result, r->result ? 0 : r->bytes);
+		free(r);
+		n++;
+	}
+	return n;
+}
+
+/* The context is gone, and all that belonged to it. */
+void requests_destroy(struct bgdma_endpoint *ep)
+{
+	struct request *r;
+
+	ep->inside = true;
+	requests_ended(ep);
+	while ((r = ep->requests)) {
+		ep->requests = r->next;
+		if (r->done)
+			r->done(r->arg, -ECANCELED, 0);
+		free(r);
+	}
+	free(ep->slot);
+}

@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rendezvous (LC-1 to LC-6): every byte of every message, with counters of
+ * their own and shared ones, and what happens when it does not go well.
+ */
+#include "kselftest_harness.h"
+#include "sys_util.h"
+
+#include <bgdma/rendezvous.h>
+
+/* ---- A module that keeps announcements until it is told to answer ------ */
+
+#define KEPT_MAX	10000
+
+struct module {
+	struct member m;
+	uint32_t rts, eager;		/* identifiers */
+	struct bgdma_rts kept[KEPT_MAX];
+	struct count announced;
+	struct count done;		/* that ended well */
+	struct count ended;		/* in any way */
+	struct count dead;		/* because the other side died */
+	uint64_t bytes;
+	int last;			/* result */
+	uint64_t eager_word;		/* of the last eager message */
+	bool disorder;
+	uint64_t troubles;
+};
+
+static int on_rts(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct module *module = arg;
+	struct bgdma_rts *rts = &module->kept[module->announced.is];
+	int ret = bgdma_rts_read(rts, rank, packet);
+
+	if (ret)
+		return ret;
+	/* LC-4: in order with what goes eagerly. */
+	module->disorder |= rts->word != module->announced.is ||
+			    (module->eager_word &&
+			     module->eager_word != rts->word);
+	module->announced.is++;
+	return 0;
+}
+
+static int on_eager(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct module *module = arg;
+
+	(void)rank;
+	module->eager_word = bgdma_packet_word(packet);
+	return 0;
+}
+
+static void on_done(void *arg, int result, uint64_t bytes)
+{
+	struct module *module = arg;
+
+	module->ended.is++;
+	module->last = result;
+	module->dead.is += result == -EHOSTDOWN;
+	if (result)
+		return;
+	module->done.is++;
+	module->bytes += bytes;
+}
+
+static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
+{
+	struct module *module = arg;
+
+	if (info->trouble != BGDMA_TROUBLE_PEER_DOWN) {
+		module->troubles++;
+		fprintf(stderr, "# %s, code %u, rank %u, operation %x\n",
+			bgdma_strtrouble(info->trouble), info->code, info->rank,
+			info->operation);
+	}
+}
+
+static int module_open(struct module *module, struct bgdma_endpoint_attr attr)
+{
+	struct bgdma_operation_attr op = { .module = "m", .arg = module };
+	int ret;
+
+	attr.trouble = on_trouble;
+	attr.arg = module;
+	ret = member_open(&module->m, &attr);
+	op.name = "rts";
+	op.packet = on_rts;
+	if (!ret)
+		ret = bgdma_operation_register(module->m.ep, &op, &module->rts);
+	op.name = "eager";
+	op.packet = on_eager;
+	if (!ret)
+		ret = bgdma_operation_register(module->m.ep, &op,
+					       &module->eager);
+	return ret ? ret : bgdma_endpoint_commit(module->m.ep, NULL);
+}
+
+static int until_count(struct module *module, struct count *count, uint64_t n)
+{
+	count->wanted = n;
+	return member_until(&module->m, count_there, count);
+}
+
+/* The byte at an offset of a message. */
+static uint8_t byte_of(uint32_t message, uint64_t at)
+{
+	return (uint8_t)(message * 31 + at + (at >> 8) * 7);
+}
+
+static void message_fill(uint8_t *to, uint64_t bytes, uint32_t message)
+{
+	uint64_t i;
+
+	for (i = 0; i < bytes; i++)
+		to[i] = byte_of(message, i);
+}
+
+static bool message_is(const uint8_t *p, uint64_t bytes, uint32_t message)
+{
+	uint64_t i;
+
+	for (i = 0; i < bytes; i++)
+		if (p[i] != byte_of(message, i))
+			return false;
+	return true;
+}
+
+static int announce(struct module *module, struct bgdma_rendezvous_attr attr)
+{
+	int ret;
+
+	attr.operation = module->rts;
+	attr.done = on_done;
+	attr.arg = module;
+	while ((ret = bgdma_rendezvous_send(module->m.ep, &attr)) == -EAGAIN)
+		bgdma_endpoint_progress(module->m.ep, 0);
+	return ret;
+}
+
+static int take(struct module *module, uint32_t i, struct bgdma_accept_attr attr)
+{
+	attr.done = on_done;
+	attr.arg = module;
+	return bgdma_rendezvous_accept(module->m.ep, &module->kept[i], &attr);
+}
+
+static uint32_t busy(struct module *module, unsigned int kind)
+{
+	struct bgdma_counter_stats stats;
+
+	bgdma_counters_used(module->m.ep, kind, &stats);
+	return stats.busy;
+}
+
+/* Counters are back, and what is shared is at zero. */
+static int all_back(struct module *module)
+{
+	require_is(0, busy(module, BGDMA_INJECTION));
+	require_is(0, busy(module, BGDMA_RECEPTION));
+	require_is(0, module->troubles);
+	return 0;
+}
+
+/* ---- LC-1, LC-2: all sizes --------------------------------------------- */
+
+#define SIZES	9
+
+static const uint32_t sizes[SIZES] = {
+	1, 15, 16, 17, 4096, 65537, 1000000, 3, 300000,
+};
+
+#define SPACE	1000000
+
+static int all_sizes(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[2][SPACE];
+	const struct bgdma_endpoint_attr *attr = arg;
+	struct bgdma_endpoint_stats before, after;
+	struct bgdma_counter_stats used;
+	struct bgdma_region *region;
+	uint32_t i, way;
+	bool shared = attr->counters == BGDMA_COUNTERS_SHARED;
+
+	(void)size;
+	require_is(0, module_open(&module, *attr));
+	require_is(0, bgdma_region_register(bgdma_endpoint_ctx(module.m.ep),
+			mem[0], SPACE, BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE,
+			&region));
+	require_is(0, bgdma_endpoint_expose(module.m.ep, region,
+					    BGDMA_RIGHT_READ |
+					    BGDMA_RIGHT_WRITE));
+	bgdma_endpoint_stats(module.m.ep, &before);
+	for (i = 0; i < 2 * SIZES; i++) {
+		uint64_t bytes = sizes[i % SIZES];
+		uint64_t at = SPACE - bytes;
+
+		/* From and to a region that is shown, or anywhere. */
+		way = i / SIZES;
+		if (rank == 0) {
+			message_fill(mem[way] + at, bytes, i);
+			require_is(0, announce(&module,
+					(struct bgdma_rendezvous_attr){
+					.dest = 1, .word = i, .length = bytes,
+					.data = way ? mem[1] + at : NULL,
+					.from = { way ? NULL : region, at },
+					.deterministic = i % 2 }));
+		} else {
+			require_is(0, until_count(&module, &module.announced,
+						  i + 1));
+			require_is(bytes, module.kept[i].length);
+			memset(mem[way], 0xee, SPACE);
+			require_is(0, take(&module, i,
+					(struct bgdma_accept_attr){
+					.length = SPACE,
+					.data = way ? mem[1] + at : NULL,
+					.to = { way ? NULL : region, at } }));
+		}
+		require_is(0, until_count(&module, &module.ended, i + 1));
+		require_is(0, module.last);
+		if (rank == 1) {
+			require(message_is(mem[way] + at, bytes, i));
+			/* Not a byte before it. */
+			require(at == 0 || mem[way][at - 1] == 0xee);
+		}
+	}
+	require(!module.disorder);
+	/* LC-1: with their own counters, an RTS is all that a core sees. */
+	bgdma_endpoint_stats(module.m.ep, &after);
+	require_is(2 * SIZES * (shared ? rank + 1 : rank),
+		   after.packets - before.packets);
+	bgdma_counters_used(module.m.ep, rank, &used);
+	require_is(shared ? 0 : 2 * SIZES, used.exclusive);
+	require_is(shared ? 2 * SIZES : 0, used.shared);
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+TEST(lc1_lc2_lc5_all_sizes)
+{
+	struct bgdma_endpoint_attr attr = { 0 };
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, all_sizes, &attr, -1));
+}
+
+TEST(lc3_all_sizes_on_shared_counters)
+{
+	struct bgdma_endpoint_attr attr = { .counters = BGDMA_COUNTERS_SHARED };
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, all_sizes, &attr, -1));
+	attr.inj_counters = 1;
+	attr.rec_counters = 1;
+	EXPECT_TRUE(job_run(2, all_sizes, &attr, -1));
+}
+
+/* ---- LC-2: less than all ----------------------------------------------- */
+
+static int less(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[100000];
+	const struct bgdma_endpoint_attr *attr = arg;
+	uint32_t i;
+
+	(void)size;
+	require_is(0, module_open(&module, *attr));
+	for (i = 0; i < 40; i++) {
+		if (rank == 0) {
+			message_fill(mem, sizeof(mem), i);
+			require_is(0, announce(&module,
+					(struct bgdma_rendezvous_attr){
+					.dest = 1, .word = i,
+					.length = sizeof(mem), .data = mem }));
+			require_is(0, until_count(&module, &module.ended,
+						  i + 1));
+			require_is(i % 2 ? -ECANCELED : 0, module.last);
+			continue;
+		}
+		require_is(0, until_count(&module, &module.announced, i + 1));
+		memset(mem, 0xee, sizeof(mem));
+		if (i % 2) {
+			require_is(0, bgdma_rendezvous_refuse(module.m.ep,
+							&module.kept[i]));
+			continue;
+		}
+		require_is(0, take(&module, i, (struct bgdma_accept_attr){
+				.length = 777, .data = mem }));
+		require_is(0, until_count(&module, &module.done, i / 2 + 1));
+		require(message_is(mem, 777, i));
+		require(mem[777] == 0xee);
+	}
+	/* Both know how much it was. */
+	require_is(20 * 777, module.bytes);
+	require_is(0, bgdma_job_fence(module.m.job));
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+TEST(lc2_what_is_not_taken_is_taken_off)
+{
+	struct bgdma_endpoint_attr attr = { 0 };
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, less, &attr, -1));
+	attr.counters = BGDMA_COUNTERS_SHARED;
+	EXPECT_TRUE(job_run(2, less, &attr, -1));
+}
+
+static int nonsense(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[64];
+	struct bgdma_rendezvous_attr send = {
+		.dest = 0, .length = 64, .data = mem,
+	};
+	struct bgdma_rts rts = { .rank = 1, .length = 1 };
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	require_is(-EINVAL, bgdma_rendezvous_send(module.m.ep, &send));
+	send.operation = module.rts;
+	send.dest = 1;
+	require_is(-EINVAL, bgdma_rendezvous_send(module.m.ep, &send));
+	send.dest = 0;
+	send.length = 0;
+	require_is(-EINVAL, bgdma_rendezvous_send(module.m.ep, &send));
+	send.length = BGDMA_RENDEZVOUS_MAX + 1;
+	require_is(-EMSGSIZE, bgdma_rendezvous_send(module.m.ep, &send));
+	send.length = 64;
+	send.word = BGDMA_WORD_MASK + 1;
+	require_is(-EINVAL, bgdma_rendezvous_send(module.m.ep, &send));
+	send.word = 0;
+	send.data = NULL;
+	require_is(-EINVAL, bgdma_rendezvous_send(module.m.ep, &send));
+	/* Memory that cannot be registered. */
+	send.data = (void *)4096;
+	require_is(-EFAULT, bgdma_rendezvous_send(module.m.ep, &send));
+	require_is(-EINVAL, bgdma_rendezvous_accept(module.m.ep, &rts,
+			&(struct bgdma_accept_attr){ .length = 1 }));
+	require_is(-EINVAL, bgdma_rendezvous_accept(module.m.ep, &rts,
+			&(struct bgdma_accept_attr){ .length = 1,
+			.data = mem }));
+	require_is(0, module.ended.is);
+	require_is(0, all_back(&module));
+	/* One to ourselves that is never answered ends with the endpoint. */
+	send.data = mem;
+	require_is(0, announce(&module, send));
+	require_is(0, until_count(&module, &module.announced, 1));
+	require_is(0, member_close(&module.m));
+	require_is(1, module.ended.is);
+	require_is(-ECANCELED, module.last);
+	return 0;
+}
+
+TEST(lc1_what_is_refused)
+{
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, nonsense, NULL, -1));
+}
+
+/* ---- LC-6: more messages than counters --------------------------------- */
+
+#define PIECE	200
+
+struct crowd {
+	uint32_t messages, counters;
+	enum { FORWARD, REVERSE, SHUFFLED } order;
+};
+
+/* One of them is never received. */
+static int crowd(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint32_t order[KEPT_MAX];
+	const struct crowd *c = arg;
+	struct bgdma_endpoint_attr attr = {
+		.inj_counters = c->counters, .rec_counters = c->counters,
+		.data_bytes = 4 << 20,
+	};
+	uint32_t never = c->messages / 3, i, j, left;
+	struct bgdma_counter_stats used;
+	struct bgdma_region *region;
+	uint64_t seed = 7;
+	uint8_t *mem;
+
+	(void)size;
+	require_is(0, module_open(&module, attr));
+	require_is(0, bgdma_region_alloc(bgdma_endpoint_ctx(module.m.ep),
+			(uint64_t)c->messages * PIECE, BGDMA_LOCAL_READ |
+			BGDMA_LOCAL_WRITE, &region));
+	require_is(0, bgdma_endpoint_expose(module.m.ep, region,
+			BGDMA_RIGHT_READ | BGDMA_RIGHT_WRITE));
+	mem = bgdma_region_addr(region);
+	for (i = 0; rank == 0 && i < c->messages; i++) {
+		message_fill(mem + i * PIECE, PIECE, i);
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = i, .length = PIECE,
+				.from = { region, i * PIECE } }));
+	}
+	if (rank == 0) {
+		bgdma_counters_used(module.m.ep, BGDMA_INJECTION, &used);
+		require_is(c->counters - 1, used.exclusive);
+		require_is(c->messages, used.shared + used.exclusive);
+		require_is(0, until_count(&module, &module.ended,
+					  c->messages - 1));
+		require_is(c->messages - 1, module.done.is);
+		require_is(0, module.troubles);
+		require_is(0, bgdma_job_fence(module.m.job));
+		/* The one is still waiting, and nothing else. */
+		require_is(0, bgdma_endpoint_progress(module.m.ep, 0));
+		require_is(c->messages - 1, module.ended.is);
+		require(busy(&module, BGDMA_INJECTION) <= 1);
+		return member_close(&module.m);
+	}
+	require_is(0, until_count(&module, &module.announced, c->messages));
+	require(!module.disorder);
+	for (i = 0; i < c->messages; i++)
+		order[i] = c->order == REVERSE ? c->messages - 1 - i : i;
+	for (i = 0; c->order == SHUFFLED && i < c->messages; i++) {
+		j = number_next(&seed) % c->messages;
+		left = order[i];
+		order[i] = order[j];
+		order[j] = left;
+	}
+	for (i = 0; i < c->messages; i++)
+		if (order[i] != never)
+			require_is(0, take(&module, order[i],
+					(struct bgdma_accept_attr){
+					.length = PIECE, .to = { region,
+					order[i] * PIECE } }));
+	require_is(0, until_count(&module, &module.ended, c->messages - 1));
+	require_is(c->messages - 1, module.done.is);
+	for (i = 0; i < c->messages; i++)
+		if (i != never)
+			require(message_is(mem + i * PIECE, PIECE, i));
+	require_is(0, all_back(&module));
+	require_is(0, bgdma_job_fence(module.m.job));
+	return member_close(&module.m);
+}
+
+static bool crowd_run(uint32_t messages, uint32_t counters, int order)
+{
+	struct crowd c = { messages, counters, order };
+
+	partition_new("2x1x1", "");
+	return job_run(2, crowd, &c, -1);
+}
+
+TEST(lc6_ten_thousand_over_64_in_order)
+{
+	EXPECT_TRUE(crowd_run(10000, 64, FORWARD));
+}
+
+TEST(lc6_ten_thousand_over_64_in_reverse)
+{
+	EXPECT_TRUE(crowd_run(10000, 64, REVERSE));
+}
+
+TEST(lc6_ten_thousand_over_64_shuffled)
+{
+	EXPECT_TRUE(crowd_run(10000, 64, SHUFFLED));
+}
+
+TEST(lc6_ten_thousand_over_1)
+{
+	EXPECT_TRUE(crowd_run(10000, 1, SHUFFLED));
+}
+
+TEST(lc6_three_thousand_over_2)
+{
+	EXPECT_TRUE(crowd_run(3000, 2, REVERSE));
+}
+
+/* ---- LC-3, X-3: failures ----------------------------------------------- */
+
+#define MANY	60
+
+/*
+ * The memory of some messages goes away before they are answered. They fail on
+ * both sides; all others arrive, though the engine drops what was behind.
+ */
+static int gone(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[MANY][5000];
+	const struct bgdma_endpoint_attr *attr = arg;
+	struct bgdma_region *region[MANY];
+	uint32_t i, bad = 0;
+
+	(void)size;
+	require_is(0, module_open(&module, *attr));
+	for (i = 0; i < MANY; i++)
+		bad += i % 7 == 3;
+	for (i = 0; rank == 0 && i < MANY; i++) {
+		message_fill(mem[i], sizeof(mem[i]), i);
+		require_is(0, bgdma_region_register(
+				bgdma_endpoint_ctx(module.m.ep), mem[i],
+				sizeof(mem[i]), BGDMA_LOCAL_READ, &region[i]));
+		require_is(0, bgdma_endpoint_expose(module.m.ep, region[i],
+						    BGDMA_RIGHT_READ));
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = i, .length = sizeof(mem[i]),
+				.from = { region[i], 0 } }));
+	}
+	for (i = 0; rank == 0 && i < MANY; i++)
+		if (i % 7 == 3)
+			require_is(0, bgdma_region_free(region[i]));
+	require_is(0, bgdma_job_fence(module.m.job));
+	for (i = 0; rank == 1 && i < MANY; i++) {
+		require_is(0, until_count(&module, &module.announced, i + 1));
+		require_is(0, take(&module, i, (struct bgdma_accept_attr){
+				.length = sizeof(mem[i]), .data = mem[i] }));
+	}
+	require_is(0, until_count(&module, &module.ended, MANY));
+	require_is(MANY - bad, module.done.is);
+	for (i = 0; rank == 1 && i < MANY; i++)
+		if (i % 7 != 3)
+			require(message_is(mem[i], sizeof(mem[i]), i));
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+TEST(lc3_a_failed_message_leaves_the_others_alone)
+{
+	struct bgdma_endpoint_attr attr = { 0 };
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, gone, &attr, -1));
+	attr.counters = BGDMA_COUNTERS_SHARED;
+	EXPECT_TRUE(job_run(2, gone, &attr, -1));
+}
+
+/* Rank 2 dies with messages of all kinds under way, to and from it. */
+static int death(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[3][20000];
+	uint32_t i;
+
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	for (i = 0; i < size; i++)
+		if (i != rank)
+			require_is(0, announce(&module,
+					(struct bgdma_rendezvous_attr){
+					.dest = i, .length = sizeof(mem[i]),
+					.data = mem[i] }));
+	require_is(0, until_count(&module, &module.announced, size - 1));
+	require_is(0, bgdma_job_fence(module.m.job));
+	if (rank == 2)
+		raise(SIGKILL);
+	/* What was sent to it fails, and what it announced cannot be taken. */
+	require_is(0, until_count(&module, &module.dead, 1));
+	for (i = 0; i < size - 1; i++)
+		require_is(module.kept[i].rank == 2 ? -EHOSTDOWN : 0,
+			   take(&module, i, (struct bgdma_accept_attr){
+				.length = sizeof(mem[0]), .data = mem[2] }));
+	require_is(0, until_count(&module, &module.ended, 3));
+	require_is(2, module.done.is);
+	require_is(1, module.dead.is);
+	require_is(0, all_back(&module));
+	/* Not before the other has his, too. */
+	require_is(0, bgdma_endpoint_send(module.m.ep, &(struct bgdma_send_attr){
+			.operation = module.eager, .dest = 1 - rank,
+			.word = 1 }));
+	while (!module.eager_word)
+		bgdma_endpoint_wait(module.m.ep, 1000000);
+	bgdma_endpoint_destroy(module.m.ep);
+	return 0;
+}
+
+TEST(x3_death_ends_what_is_under_way_and_frees_counters)
+{
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(3, death, NULL, 2));
+}
+
+TEST_HARNESS_MAIN
