@@ -127,4 +127,43 @@ TEST(lease)
 	bgdma_detach(ctx);
 }
 
+/* ---- A hit whose bit comes after the value ----------------------------- */
+
+static void hit_on_step(int signo)
+{
+	(void)signo;
+	if (++step == change_at)
+		bgdma_atomic_or(&fake_user->hit_zero[BGDMA_RECEPTION][0], 1ULL);
+}
+
+/* The engine has taken off the last byte; the counter is used again at once. */
+TEST(dma4_no_hit_after_its_clear)
+{
+	const struct sigaction action = { .sa_handler = hit_on_step };
+	struct bgdma_counter *counter;
+	struct bgdma_ctx *ctx;
+	bool was;
+
+	fake_reset();
+	ASSERT_EQ(0, bgdma_attach(&ctx, &(struct bgdma_attach_attr){
+			.partition = "fake", .rank = 3 }));
+	ASSERT_EQ(0, bgdma_counter_alloc(ctx, BGDMA_RECEPTION, &counter));
+	ASSERT_EQ(0, sigaction(SIGTRAP, &action, NULL));
+	/* Nothing was added: nothing is waited for. */
+	EXPECT_FALSE(bgdma_counter_clear_hit(counter));
+	for (change_at = 1; change_at < 100; change_at++) {
+		bgdma_counter_add(counter, 100);
+		fake_cell(BGDMA_RECEPTION, 0)->value = 0;
+		step = 0;
+		trap(true);
+		was = bgdma_counter_clear_hit(counter);
+		trap(false);
+		ASSERT_TRUE(was);
+		ASSERT_FALSE(bgdma_counter_hit(counter));
+	}
+	/* It is cleared: the same. */
+	EXPECT_FALSE(bgdma_counter_clear_hit(counter));
+	bgdma_detach(ctx);
+}
+
 TEST_HARNESS_MAIN

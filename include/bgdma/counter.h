@@ -99,8 +99,10 @@ static inline int64_t bgdma_counter_add(struct bgdma_counter *counter,
 {
 	const struct bgdma_counter_view *v = bgdma_counter_view(counter);
 	struct bgdma_counter_cell *cell = v->cell;
-	int64_t value = bgdma_atomic_add(&cell->value, (__s64)n);
+	int64_t value;
 
+	bgdma_store_relaxed(bgdma__counter_moved(counter), 1U);
+	value = bgdma_atomic_add(&cell->value, (__s64)n);
 	bgdma_barrier_after_atomic();
 	if (value == 0) {
 		bgdma_atomic_add(&cell->zero_seq, 1);
@@ -143,19 +145,6 @@ static inline bool bgdma_counter_hit(const struct bgdma_counter *counter)
 }
 
 /**
- * bgdma_counter_clear_hit() - clear the hit bit, and see whether it was set
- * @counter: counter
- *
- * Thread safety: any thread.
- */
-static inline bool bgdma_counter_clear_hit(struct bgdma_counter *counter)
-{
-	const struct bgdma_counter_view *v = bgdma_counter_view(counter);
-
-	return bgdma_atomic_and(v->hit, ~v->bit) & v->bit;
-}
-
-/**
  * bgdma_counter_failed() - whether the counter is in error (DMA-8)
  * @counter: counter
  *
@@ -168,6 +157,31 @@ static inline bool bgdma_counter_failed(const struct bgdma_counter *counter)
 	const struct bgdma_counter_view *v = bgdma_counter_view(counter);
 
 	return bgdma_unlikely(bgdma_load_acquire(v->error) & v->bit);
+}
+
+/**
+ * bgdma_counter_clear_hit() - clear the hit bit, and see whether it was set
+ * @counter: counter
+ *
+ * The counter is 0 a little before the bit is set. A bit that is about to be
+ * set is waited for: set after the clear it would end the wait for the next
+ * use of the counter before its bytes have come.
+ *
+ * Thread safety: any thread.
+ */
+static inline bool bgdma_counter_clear_hit(struct bgdma_counter *counter)
+{
+	const struct bgdma_counter_view *v = bgdma_counter_view(counter);
+	uint32_t *moved = bgdma__counter_moved(counter);
+	bool was;
+
+	while (bgdma_load_relaxed(moved) && !bgdma_counter_hit(counter) &&
+	       bgdma_counter_read(counter) == 0 &&
+	       !bgdma_counter_failed(counter))
+		bgdma_relax();
+	was = bgdma_atomic_and(v->hit, ~v->bit) & v->bit;
+	bgdma_store_relaxed(moved, 0U);
+	return was;
 }
 
 /**

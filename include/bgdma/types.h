@@ -67,6 +67,7 @@ struct bgdma_counter_view {
 	struct bgdma_ctx *ctx;
 	uint32_t kind;			/* BGDMA_KIND_INJ_COUNTER or _REC_ */
 	uint32_t slot;
+	uint32_t moved;			/* by us, since we cleared the hit bit */
 };
 
 struct bgdma_inj_view {
@@ -115,6 +116,12 @@ static inline const struct bgdma_counter_view *
 bgdma_counter_view(const struct bgdma_counter *counter)
 {
 	return (const struct bgdma_counter_view *)(const void *)counter;
+}
+
+/* What is of the handle, and not in the mapped pages. */
+static inline uint32_t *bgdma__counter_moved(struct bgdma_counter *counter)
+{
+	return &((struct bgdma_counter_view *)(void *)counter)->moved;
 }
 
 static inline struct bgdma_inj_view *

@@ -105,7 +105,7 @@ static uint64_t by_puts(void)
 			.to = { bgdma_region_handle(e.target), 0 },
 			.remote_counter = bgdma_counter_handle(e.arrived),
 			.more = i + 1 < PUTS }));
-	wait_used(e.arrived, BGDMA_SLEEP);
+	must(bgdma_counter_wait(e.arrived, BGDMA_SLEEP, -1));
 	return now_ns() - begin;
 }
 

@@ -27,7 +27,7 @@ static void put_and_wait(enum bgdma_wait_mode mode)
 			.length = size, .from = { e.source, 0 },
 			.to = { bgdma_region_handle(e.target), 0 },
 			.remote_counter = bgdma_counter_handle(e.arrived) }));
-	wait_used(e.arrived, mode);
+	must(bgdma_counter_wait(e.arrived, mode, -1));
 }
 
 /* The others cannot sleep: they copy themselves. */

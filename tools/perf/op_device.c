@@ -199,7 +199,9 @@ static void expect(size_t bytes)
 
 static void wait_counter(bool spin)
 {
-	wait_used(arrived, spin ? BGDMA_SPIN : BGDMA_SLEEP);
+	if (spin)
+		spin_until(bgdma_counter_there(arrived));
+	must(bgdma_counter_wait(arrived, BGDMA_SLEEP, -1));
 }
 
 /* ---- Direct puts --------------------------------------------------------- */

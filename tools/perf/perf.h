@@ -52,20 +52,6 @@ do {									\
 	}								\
 } while (0)
 
-/*
- * Wait for what was added to a counter that is to be used again at once. Its
- * value is 0 a little before its hit bit is set: a hit bit that is set only
- * after it was cleared for the next use would end the next wait.
- */
-#define wait_used(counter, mode)					\
-do {									\
-	if ((mode) == BGDMA_SPIN)					\
-		spin_until(bgdma_counter_hit(counter) ||		\
-			   bgdma_counter_failed(counter));		\
-	must(bgdma_counter_wait(counter, mode, -1));			\
-	spin_until(bgdma_counter_hit(counter));				\
-} while (0)
-
 /* A context of a node; ctx: its number, or -1 for any. */
 struct bgdma_ctx *attach(uint32_t rank, int ctx);
 /* One with room for so many injection FIFOs. */

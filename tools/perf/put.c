@@ -63,7 +63,7 @@ static inline void long_ones(unsigned int n)
 	while (n--) {
 		expect(LONG);
 		put_one(LONG, false);
-		wait_used(e.arrived, BGDMA_SLEEP);
+		must(bgdma_counter_wait(e.arrived, BGDMA_SLEEP, -1));
 	}
 }
 
