@@ -7,7 +7,7 @@
 #include "kselftest_harness.h"
 #include "fault.h"
 
-#define TRIES	80U	/* of all faults the last: the module's own are there */
+#define TRIES	200U	/* of all faults the last: the module's own are there */
 
 static int ko = -1;
 
