@@ -271,7 +271,7 @@ TEST(dp9_x2_strangers_are_not_heard)
 static int broken(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
-	static char mem[1 << 20];
+	static char mem[1 << 20] PINNED;
 	struct bgdma_endpoint_attr attr = { .data_bytes = 16384 };
 	struct bgdma_endpoint_stats stats;
 	struct bgdma_region *region;

@@ -18,6 +18,9 @@
 
 #define RANKS_MAX	8
 
+/* Of static memory that is registered: none of it shares a page with a file. */
+#define PINNED		__attribute__((aligned(4096)))
+
 /* In a process of a job: what must hold, or its exit code is 1. */
 #define require(condition)						\
 do {									\

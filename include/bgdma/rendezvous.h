@@ -19,8 +19,9 @@
 
 BGDMA_BEGIN_DECLS
 
-/* Bytes of one message. */
+/* Bytes of one message, and portions of a paced one. */
 #define BGDMA_RENDEZVOUS_MAX	(8ULL * BGDMA_LENGTH_MAX)
+#define BGDMA_PORTIONS_MAX	32767
 
 /**
  * typedef bgdma_done_fn - a rendezvous has ended
@@ -44,6 +45,9 @@ typedef void bgdma_done_fn(void *arg, int result, uint64_t bytes);
  * @data: memory anywhere, which is registered until the end; NULL: see @from
  * @from: a place in a region that bgdma_endpoint_expose() has shown
  * @deterministic: route of the data; else adaptive (LC-5)
+ * @portion: bytes; a longer message crosses in portions of about so many, each
+ *	fetched by a chain of remote gets when the one before is on its way
+ *	(SP-1 to SP-10); 0: in one piece
  * @done: called at the end
  * @arg: for @done
  */
@@ -55,6 +59,7 @@ struct bgdma_rendezvous_attr {
 	void *data;
 	struct bgdma_place from;
 	bool deterministic;
+	uint64_t portion;
 	bgdma_done_fn *done;
 	void *arg;
 };
@@ -92,7 +97,11 @@ bgdma_rendezvous_send(struct bgdma_endpoint *ep,
  * @counter: handle of the origin's injection counter
  * @token: what the origin calls it
  * @queue: remote-get queue of the origin
+ * @fifo: reception FIFO of the origin that is told of the end (SP-7)
  * @flags: of the layer
+ * @portions: that are offered; 1: the message is not paced
+ * @chain_region: handle at the origin of its remote-get descriptors
+ * @chain_offset: where the first is
  */
 struct bgdma_rts {
 	uint32_t rank;
@@ -103,7 +112,11 @@ struct bgdma_rts {
 	uint32_t counter;
 	uint32_t token;
 	uint16_t queue;
-	uint16_t flags;
+	uint16_t fifo;
+	uint32_t flags;
+	uint32_t portions;
+	uint32_t chain_region;
+	uint64_t chain_offset;
 };
 
 /**

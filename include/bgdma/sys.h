@@ -68,6 +68,8 @@ enum bgdma_threads {
  * @BGDMA_TROUBLE_CUT: a message ends here, incomplete: its sender failed
  * @BGDMA_TROUBLE_LOST: a message could not be sent; @code says why
  * @BGDMA_TROUBLE_PEER_DOWN: a process of the job has left or died (X-3)
+ * @BGDMA_TROUBLE_PORTION: a paced message failed at @portion (SP-3a); its own
+ *	function is called, too
  * @BGDMA_TROUBLE_COUNT: number of them
  */
 enum bgdma_trouble {
@@ -77,7 +79,8 @@ enum bgdma_trouble {
 	BGDMA_TROUBLE_CUT	= 3,
 	BGDMA_TROUBLE_LOST	= 4,
 	BGDMA_TROUBLE_PEER_DOWN	= 5,
-	BGDMA_TROUBLE_COUNT	= 6
+	BGDMA_TROUBLE_PORTION	= 6,
+	BGDMA_TROUBLE_COUNT	= 7
 };
 
 /**
@@ -101,7 +104,8 @@ enum bgdma_counter_policy {
  * @ctx: its context there
  * @type: enum bgdma_operation_type
  * @operation: identifier
- * @code: enum bgdma_code, of BGDMA_TROUBLE_LOST and _CUT
+ * @code: enum bgdma_code, of BGDMA_TROUBLE_LOST, _CUT and _PORTION
+ * @portion: of BGDMA_TROUBLE_PORTION, from 1
  */
 struct bgdma_trouble_info {
 	enum bgdma_trouble trouble;
@@ -111,6 +115,7 @@ struct bgdma_trouble_info {
 	uint32_t type;
 	uint32_t operation;
 	uint32_t code;
+	uint32_t portion;
 };
 
 /* See struct bgdma_endpoint_attr; @info is valid until it returns. */

@@ -171,6 +171,7 @@ int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 	ep->wake_fd = -1;
 	queue_init(&ep->unanswered);
 	queue_init(&ep->ended);
+	queue_init(&ep->suspects);
 	ret = lock_create(ep);
 	if (ret) {
 		free(ep);

@@ -103,6 +103,12 @@ struct peer {
  * @target: this is the target's side
  * @exclusive: @counter is its own
  * @answered: target: the CTS is on its way
+ * @chain: RGET descriptors of a paced message, and at the target those that
+ *	they fetch
+ * @filled: target: the origin's descriptors are being filled in
+ * @took: origin of a paced message: its packet has come
+ * @zero: the same: its own counter is at zero
+ * @suspect: a paced message: its counter shows an error
  * @bytes: that are moved
  */
 struct request {
@@ -113,6 +119,12 @@ struct request {
 	bool target;
 	bool exclusive;
 	bool answered;
+	bool filled;
+	bool took;
+	bool zero;
+	bool suspect;
+	uint32_t portions;
+	struct bgdma_region *chain;
 	uint32_t counter;
 	uint32_t handle;		/* of the counter */
 	uint64_t bytes;
@@ -186,9 +198,10 @@ struct bgdma_endpoint {
 	uint32_t slots, free_slot;
 	struct queue unanswered;	/* their CTS found no room */
 	struct queue ended;		/* and were not told so yet */
+	struct queue suspects;		/* failed, an event may tell more */
 	uint64_t answers;		/* CTS sent */
 	bool marks_due;			/* of some peer */
-	uint32_t took_id, tail_id, mark_id;
+	uint32_t took_id, tail_id, mark_id, cut_id;
 
 	bool many;		/* the lock is needed */
 	pthread_mutex_t lock;	/* protects all; recursive, for callbacks */
@@ -256,11 +269,66 @@ void queue_add(struct queue *queue, struct request *r);
 struct request *queue_take(struct queue *queue);
 
 /* rendezvous.c */
+
+/*
+ * Cookies of the descriptors of a message: which message, and above the word
+ * which portion. The origin's own are told from the target's.
+ */
+#define COOKIE_ORIGIN		(1ULL << 63)
+static inline uint64_t tokens_make(uint32_t origin, uint32_t target)
+{
+	return (uint64_t)origin << TOKEN_BITS | target;
+}
+
+static inline uint32_t token_origin(uint64_t word)
+{
+	return (uint32_t)(word >> TOKEN_BITS) & TOKEN_MASK;
+}
+
+static inline uint32_t token_target(uint64_t word)
+{
+	return (uint32_t)word & TOKEN_MASK;
+}
+
+static inline uint64_t cookie_portion(uint32_t portion)
+{
+	return (uint64_t)portion << BGDMA_WORD_BITS;
+}
+
+/* Memory of a request that its peer alone may use, by those rights. */
+int request_grant(struct bgdma_endpoint *ep, const struct request *r,
+		  struct bgdma_region *region, uint32_t rights);
+/* What the builders of all descriptors of a CTS begin with. */
+struct bgdma_transfer cts_transfer(const struct bgdma_endpoint *ep,
+				   const struct request *r);
+/* Puts of @bytes from @at on: how many. */
+unsigned int cts_puts(const struct bgdma_endpoint *ep, const struct request *r,
+		      uint64_t at, uint64_t bytes, uint32_t portion,
+		      struct bgdma_desc *desc);
+/* What follows the last put, if anything must: how many. */
+unsigned int cts_end(const struct bgdma_endpoint *ep, const struct request *r,
+		     struct bgdma_desc *desc);
+/* Descriptors for the engine of another process, by a remote get of ours. */
+int rget_send(struct bgdma_endpoint *ep, uint32_t rank, uint16_t queue,
+	      uint32_t token, const struct bgdma_desc *desc, unsigned int n);
 int rendezvous_register(struct bgdma_endpoint *ep);
 unsigned int rendezvous_progress(struct bgdma_endpoint *ep);
+
+/* refusal.c */
+bgdma_packet_fn on_mark;
+/* Send those marks that found no room. */
+void marks_progress(struct bgdma_endpoint *ep);
 /* A descriptor of ours was refused at @rank, or we refused one of it. */
 void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
 			const struct bgdma_event *event);
+
+/* chain.c */
+/* Origin: write the descriptors O1 to On-1, unfilled (SP-2). */
+int chain_offer(struct bgdma_endpoint *ep, struct request *r, uint64_t portion);
+/* Target: write all that the chain needs (SP-3). */
+int chain_prepare(struct bgdma_endpoint *ep, struct request *r);
+/* Target: fill in the origin's descriptors and start (SP-3a, SP-4). */
+int chain_send(struct bgdma_endpoint *ep, struct request *r);
 
 /* send.c */
 struct channel *channel_of(struct bgdma_endpoint *ep, unsigned int way,

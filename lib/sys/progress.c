@@ -20,7 +20,7 @@
 #define RELEASE_EVERY	32	/* packets, so that senders need not wait */
 #define SPIN_LOOKS	32	/* between two looks at the clock */
 #define SPIN_NS		20000
-#define CHANNEL_FULL_NS	1000000
+#define NAP_NS	1000000
 #define NS_PER_S	1000000000LL
 
 int64_t sys_now_ns(void)
@@ -40,6 +40,7 @@ const char *bgdma_strtrouble(unsigned int trouble)
 		[BGDMA_TROUBLE_CUT] = "incomplete message",
 		[BGDMA_TROUBLE_LOST] = "message could not be sent",
 		[BGDMA_TROUBLE_PEER_DOWN] = "process left or died",
+		[BGDMA_TROUBLE_PORTION] = "paced message failed",
 	};
 
 	return trouble < BGDMA_TROUBLE_COUNT ? phrase[trouble] :
@@ -317,10 +318,10 @@ static int kernel_sleep(struct bgdma_endpoint *ep, int64_t timeout_ns)
 	unsigned int way;
 	int ret;
 
-	/* Nothing but time tells that there is room in a channel. */
-	if (ep->unanswered.first &&
-	    (timeout_ns < 0 || timeout_ns > CHANNEL_FULL_NS))
-		timeout_ns = CHANNEL_FULL_NS;
+	/* Nothing but time tells of room in a channel, or of no event. */
+	if ((ep->unanswered.first || ep->suspects.first || ep->marks_due) &&
+	    (timeout_ns < 0 || timeout_ns > NAP_NS))
+		timeout_ns = NAP_NS;
 	ep->sleeping = true;
 	ep->stats.sleeps++;
 	for (way = 0; way < WAYS; way++)
@@ -328,7 +329,7 @@ static int kernel_sleep(struct bgdma_endpoint *ep, int64_t timeout_ns)
 			bgdma_rec_arm(ep->rec[way], BGDMA_ARM_ANY, 0);
 	endpoint_unlock(ep);
 	ret = kernel_poll(ep, timeout_ns);
-	if (ret == -ETIMEDOUT && timeout_ns == CHANNEL_FULL_NS)
+	if (ret == -ETIMEDOUT && timeout_ns == NAP_NS)
 		ret = 0;
 	endpoint_lock(ep);
 	for (way = 0; way < WAYS; way++)

@@ -11,12 +11,6 @@
  *
  * With counters of their own, and the whole message taken, nothing but the
  * puts is left, and each side's counter reaches zero once.
- *
- * An engine that refuses a descriptor of a CTS drops what the same target has
- * waiting behind it, which may belong to other messages. So the target, when
- * it hears of that, sends a mark the same way. What was answered before the
- * mark, and is not done when it comes back, was dropped whole: it is answered
- * again.
  */
 #include <errno.h>
 #include <string.h>
@@ -37,8 +31,13 @@ struct rts_wire {
 	__le32 region;
 	__le32 counter;
 	__le32 token;
+	__le32 flags;
 	__le16 queue;
-	__le16 flags;
+	__le16 fifo;
+	__le32 portions;
+	__le64 chain_offset;
+	__le32 chain_region;
+	__le32 resv;
 };
 
 /* The payload of a took. */
@@ -50,38 +49,29 @@ struct took_wire {
 
 _Static_assert(sizeof(struct took_wire) <= BGDMA_INLINE_MAX, "inline");
 
-/* Words of all packets and descriptors name both sides. */
-static uint64_t tokens_make(uint32_t origin, uint32_t target)
-{
-	return (uint64_t)origin << TOKEN_BITS | target;
-}
-
-static uint32_t token_origin(uint64_t word)
-{
-	return (uint32_t)(word >> TOKEN_BITS) & TOKEN_MASK;
-}
-
-static uint32_t token_target(uint64_t word)
-{
-	return (uint32_t)word & TOKEN_MASK;
-}
-
 /* ---- Memory ------------------------------------------------------------ */
+
+int request_grant(struct bgdma_endpoint *ep, const struct request *r,
+		  struct bgdma_region *region, uint32_t rights)
+{
+	const struct bgdma_peer *peer = &ep->peer[r->rank].at;
+	const struct bgdma_grant_attr grant = {
+		.rank = peer->node, .ctx = peer->ctx,
+		.incarnation = peer->incarnation, .rights = rights,
+	};
+
+	return bgdma_region_grant(region, &grant, NULL);
+}
 
 /* Memory of the caller's as a region that one peer may use. */
 static int memory_register(struct bgdma_endpoint *ep, struct request *r,
 			   void *data, uint64_t length, uint32_t local,
 			   uint32_t right)
 {
-	const struct bgdma_peer *peer = &ep->peer[r->rank].at;
-	const struct bgdma_grant_attr grant = {
-		.rank = peer->node, .ctx = peer->ctx,
-		.incarnation = peer->incarnation, .rights = right,
-	};
 	int ret;
 
 	ret = bgdma_region_register(ep->ctx, data, length, local, &r->region);
-	return ret ? ret : bgdma_region_grant(r->region, &grant, NULL);
+	return ret ? ret : request_grant(ep, r, r->region, right);
 }
 
 /* End a request that nobody has heard of yet. */
@@ -101,7 +91,7 @@ static int rts_send(struct bgdma_endpoint *ep, const struct operation *op,
 	struct bgdma_send_attr send = { .word = a->word };
 	struct bgdma_at from = bgdma__place_at(&a->from);
 	struct rts_wire wire;
-	uint16_t flags;
+	uint32_t flags;
 	int ret;
 
 	if (r->region) {
@@ -111,15 +101,20 @@ static int rts_send(struct bgdma_endpoint *ep, const struct operation *op,
 	r->handle = pool_take(&ep->pool[BGDMA_INJECTION], r,
 			      &ep->peer[r->rank].at);
 	counter = pool_counter(&ep->pool[BGDMA_INJECTION], r);
-	flags = (uint16_t)((r->exclusive ? 0 : RTS_SHARED) |
-			   (a->deterministic ? RTS_ORDERED : 0));
+	flags = (r->exclusive ? 0 : RTS_SHARED) |
+		(a->deterministic ? RTS_ORDERED : 0);
+	memset(&wire, 0, sizeof(wire));
 	wire.length = __cpu_to_le64(a->length);
 	wire.offset = __cpu_to_le64(from.offset);
 	wire.region = __cpu_to_le32(from.region);
 	wire.counter = __cpu_to_le32(r->handle);
 	wire.token = __cpu_to_le32(r->token);
 	wire.queue = __cpu_to_le16(bgdma_rgq_id(ep->rgq));
-	wire.flags = __cpu_to_le16(flags);
+	wire.fifo = __cpu_to_le16(WAY_CONTROL);
+	wire.flags = __cpu_to_le32(flags);
+	wire.portions = __cpu_to_le32(r->portions);
+	if (r->chain)
+		wire.chain_region = __cpu_to_le32(bgdma_region_handle(r->chain));
 
 	/* One add, before anything can be taken off. */
 	bgdma_counter_add(counter, bytes);
@@ -147,6 +142,8 @@ static int rendezvous_start(struct bgdma_endpoint *ep,
 	if (a->data)
 		ret = memory_register(ep, r, a->data, a->length,
 				      BGDMA_LOCAL_READ, BGDMA_RIGHT_READ);
+	if (!ret)
+		ret = chain_offer(ep, r, a->portion);
 	if (!ret)
 		ret = rts_send(ep, op, a, r);
 	if (ret)
@@ -211,8 +208,22 @@ static int on_took(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	if (bytes < r->announced)
 		bgdma_counter_add(counter, -(int64_t)(r->announced - bytes));
 	/* A counter of its own tells, when the RTS is off, too. */
-	if (!r->exclusive)
+	r->took = true;
+	if (!r->exclusive || r->zero)
 		request_end(ep, r, r->result);
+	return 0;
+}
+
+/* The target gives a paced message up. */
+static int on_cut(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct bgdma_endpoint *ep = arg;
+	struct request *r;
+
+	r = request_find(ep, token_origin(bgdma_packet_word(packet)), rank,
+			 false);
+	if (r)
+		request_end(ep, r, -EIO);
 	return 0;
 }
 
@@ -235,15 +246,19 @@ int bgdma_rts_read(struct bgdma_rts *rts, uint32_t rank,
 	rts->counter = __le32_to_cpu(wire.counter);
 	rts->token = __le32_to_cpu(wire.token);
 	rts->queue = __le16_to_cpu(wire.queue);
-	rts->flags = __le16_to_cpu(wire.flags);
-	if (!rts->length || rts->length > BGDMA_RENDEZVOUS_MAX)
+	rts->fifo = __le16_to_cpu(wire.fifo);
+	rts->flags = __le32_to_cpu(wire.flags);
+	rts->portions = __le32_to_cpu(wire.portions);
+	rts->chain_region = __le32_to_cpu(wire.chain_region);
+	rts->chain_offset = __le64_to_cpu(wire.chain_offset);
+	if (!rts->length || rts->length > BGDMA_RENDEZVOUS_MAX ||
+	    !rts->portions || rts->portions > BGDMA_PORTIONS_MAX)
 		return -EBADMSG;
 	return 0;
 }
 
-/* A descriptor that the origin's engine executes, for its end or ours. */
-static struct bgdma_transfer cts_transfer(const struct bgdma_endpoint *ep,
-					  const struct request *r)
+struct bgdma_transfer cts_transfer(const struct bgdma_endpoint *ep,
+				   const struct request *r)
 {
 	const struct bgdma_ctx_info *info = bgdma_ctx_info(ep->ctx);
 	struct bgdma_transfer t = bgdma__no_transfer();
@@ -256,18 +271,19 @@ static struct bgdma_transfer cts_transfer(const struct bgdma_endpoint *ep,
 	return t;
 }
 
-static unsigned int cts_puts(const struct bgdma_endpoint *ep,
-			     const struct request *r, uint64_t bytes,
-			     struct bgdma_desc *desc)
+unsigned int cts_puts(const struct bgdma_endpoint *ep, const struct request *r,
+		      uint64_t at, uint64_t bytes, uint32_t portion,
+		      struct bgdma_desc *desc)
 {
 	struct bgdma_transfer t = cts_transfer(ep, r);
+	uint64_t end = at + bytes;
 	unsigned int n = 0;
-	uint64_t at;
 
+	t.cookie |= cookie_portion(portion);
 	t.route = r->rts.flags & RTS_ORDERED ? 0 : BGDMA_ROUTE_ADAPTIVE;
-	for (at = 0; at < bytes; at += t.length) {
-		t.length = bytes - at > BGDMA_LENGTH_MAX ?
-			   BGDMA_LENGTH_MAX : (uint32_t)(bytes - at);
+	for (; at < end; at += t.length) {
+		t.length = end - at > BGDMA_LENGTH_MAX ?
+			   BGDMA_LENGTH_MAX : (uint32_t)(end - at);
 		t.from.region = r->rts.region;
 		t.from.offset = r->rts.offset + at;
 		t.to.region = r->to.region;
@@ -301,7 +317,7 @@ static void cts_took(const struct bgdma_endpoint *ep, const struct request *r,
 		.refused = __cpu_to_le32(refused),
 	};
 
-	t.dest_fifo = WAY_CONTROL;
+	t.dest_fifo = r->rts.fifo;
 	t.dispatch = (uint16_t)ep->took_id;
 	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->took_id,
 			       tokens_make(r->rts.token, r->token));
@@ -311,10 +327,21 @@ static void cts_took(const struct bgdma_endpoint *ep, const struct request *r,
 	bgdma_desc_inline(desc, &wire, sizeof(wire));
 }
 
-/* Descriptors for the origin's engine, by a remote get of ours. */
-static int rget_send(struct bgdma_endpoint *ep, uint32_t rank, uint16_t queue,
-		     uint32_t token, const struct bgdma_desc *desc,
-		     unsigned int n)
+unsigned int cts_end(const struct bgdma_endpoint *ep, const struct request *r,
+		     struct bgdma_desc *desc)
+{
+	unsigned int n = 0;
+
+	if (r->put < r->bytes)
+		cts_tail(ep, r, r->put, &desc[n++]);
+	if (r->rts.flags & RTS_SHARED || r->bytes < r->announced ||
+	    r->rts.portions > 1)
+		cts_took(ep, r, !r->bytes, &desc[n++]);
+	return n;
+}
+
+int rget_send(struct bgdma_endpoint *ep, uint32_t rank, uint16_t queue,
+	      uint32_t token, const struct bgdma_desc *desc, unsigned int n)
 {
 	struct channel *ch = channel_of(ep, WAY_CONTROL, rank);
 	const struct sent what = { .rank = rank, .token = token };
@@ -341,13 +368,14 @@ static int cts_send(struct bgdma_endpoint *ep, struct request *r)
 	unsigned int n;
 	int ret;
 
-	n = cts_puts(ep, r, r->put, desc);
-	if (r->put < r->bytes)
-		cts_tail(ep, r, r->put, &desc[n++]);
-	if (r->rts.flags & RTS_SHARED || r->bytes < r->announced)
-		cts_took(ep, r, !r->bytes, &desc[n++]);
-	ret = rget_send(ep, r->rank, r->rts.queue, r->token | SENT_TARGET, desc,
-			n);
+	if (r->portions > 1) {
+		ret = chain_send(ep, r);
+	} else {
+		n = cts_puts(ep, r, 0, r->put, 1, desc);
+		n += cts_end(ep, r, desc + n);
+		ret = rget_send(ep, r->rank, r->rts.queue,
+				r->token | SENT_TARGET, desc, n);
+	}
 	if (ret)
 		return ret;
 	r->answered = true;
@@ -381,6 +409,7 @@ static int accept_start(struct bgdma_endpoint *ep, const struct bgdma_rts *rts,
 	r->rts = *rts;
 	r->announced = rts->length;
 	r->bytes = a->length < rts->length ? a->length : rts->length;
+	r->portions = 1;
 	if (r->bytes && a->data) {
 		ret = memory_register(ep, r, a->data, r->bytes,
 				      BGDMA_LOCAL_WRITE, BGDMA_RIGHT_WRITE);
@@ -405,6 +434,13 @@ static int accept_start(struct bgdma_endpoint *ep, const struct bgdma_rts *rts,
 			r->put = r->bytes - TAIL_BYTES;
 		bgdma_counter_add(pool_counter(&ep->pool[BGDMA_RECEPTION], r),
 				  (int64_t)r->put);
+	}
+	if (r->bytes && rts->portions > 1) {
+		ret = chain_prepare(ep, r);
+		if (ret) {
+			request_undo(ep, r);
+			return ret;
+		}
 	}
 	cts_queue(ep, r);
 	return 0;
@@ -461,75 +497,22 @@ static int on_tail(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	return 0;
 }
 
-/* ---- Refusals ---------------------------------------------------------- */
-
-/* A mark to where we answered: a packet back to us, behind all answers so far. */
-static void mark_send(struct bgdma_endpoint *ep, uint32_t rank)
-{
-	const struct bgdma_ctx_info *info = bgdma_ctx_info(ep->ctx);
-	struct bgdma_transfer t = bgdma__no_transfer();
-	struct bgdma_desc desc;
-
-	t.dest = info->rank;
-	t.dest_ctx = info->ctx;
-	t.dest_fifo = WAY_CONTROL;
-	t.dispatch = (uint16_t)ep->mark_id;
-	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->mark_id,
-			       ep->answers & BGDMA_WORD_MASK);
-	t.flags = BGDMA_DESC_FENCE;
-	bgdma_desc_memfifo(&desc, &t);
-	bgdma_desc_inline(&desc, NULL, 0);
-	ep->peer[rank].mark_due = rget_send(ep, rank, RGQ_ID, 0, &desc, 1) ==
-				  -EAGAIN;
-	ep->marks_due |= ep->peer[rank].mark_due;
-}
-
-/* Those that found no room. */
-static void marks_progress(struct bgdma_endpoint *ep)
-{
-	uint32_t rank;
-
-	ep->marks_due = false;
-	for (rank = 0; rank < ep->size; rank++)
-		if (ep->peer[rank].mark_due)
-			mark_send(ep, rank);
-}
-
-static int on_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
-{
-	struct bgdma_endpoint *ep = arg;
-	uint64_t before = bgdma_packet_word(packet);
-	struct request *r;
-
-	/* What has arrived first. */
-	rendezvous_progress(ep);
-	for (r = ep->requests; r; r = r->next) {
-		if (!r->target || r->rank != rank || !r->answered ||
-		    r->order >= before)
-			continue;
-		r->answered = false;
-		queue_add(&ep->unanswered, r);
-	}
-	return 0;
-}
-
-void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
-			const struct bgdma_event *event)
-{
-	bool target = event->type == BGDMA_EVENT_REFUSED;
-	uint64_t word = event->cookie & BGDMA_WORD_MASK;
-	struct request *r;
-
-	if (target)
-		mark_send(ep, rank);
-	/* A counter may have told before. */
-	r = request_find(ep, target ? token_target(word) : token_origin(word),
-			 rank, target);
-	if (r)
-		request_end(ep, r, bgdma_code_errno(event->code));
-}
-
 /* ---- Progress ---------------------------------------------------------- */
+
+/*
+ * A paced message failed. Which portion it was, an event tells that comes next;
+ * if it was lost, the next progress ends the message without it.
+ */
+static void chain_suspect(struct bgdma_endpoint *ep, struct request *r,
+			  struct bgdma_counter *counter, unsigned int code)
+{
+	(void)bgdma_counter_clear_error(counter);
+	bgdma_counter_clear_hit(counter);
+	if (!r->suspect)
+		queue_add(&ep->suspects, r);
+	r->suspect = true;
+	r->result = bgdma_code_errno(code);
+}
 
 /* A counter of one message has reached zero, or shows an error. */
 static void counter_ended(struct bgdma_endpoint *ep, struct pool *pool,
@@ -537,15 +520,20 @@ static void counter_ended(struct bgdma_endpoint *ep, struct pool *pool,
 {
 	struct bgdma_counter *counter = pool_counter(pool, r);
 	struct bgdma_record record;
-	int code = bgdma_counter_error(counter, &record);
+	unsigned int code = (unsigned int)bgdma_counter_error(counter, &record);
 
 	if (code == BGDMA_E_ABORTED)
-		code = (int)record.bound;
+		code = (unsigned int)record.bound;
 	if (code == BGDMA_E_PEER_DOWN)
 		endpoint_peer_down(ep, r->rank);
+	else if (code && r->portions > 1)
+		chain_suspect(ep, r, counter, code);
+	else if (code)
+		request_end(ep, r, bgdma_code_errno(code));
+	else if (r->target || r->portions == 1 || r->took)
+		request_end(ep, r, r->result);
 	else
-		request_end(ep, r, code ? bgdma_code_errno((unsigned int)code) :
-					  r->result);
+		r->zero = bgdma_counter_clear_hit(counter);
 }
 
 unsigned int rendezvous_progress(struct bgdma_endpoint *ep)
@@ -553,14 +541,17 @@ unsigned int rendezvous_progress(struct bgdma_endpoint *ep)
 	unsigned int n = 0, kind;
 	struct request *r;
 
+	while ((r = queue_take(&ep->suspects))) {
+		r->suspect = false;
+		request_end(ep, r, r->result);
+	}
 	for (kind = 0; kind < 2; kind++) {
 		while ((r = pool_hit(ep, &ep->pool[kind]))) {
 			counter_ended(ep, &ep->pool[kind], r);
 			n++;
 		}
 	}
-	if (ep->marks_due)
-		marks_progress(ep);
+	marks_progress(ep);
 	while ((r = ep->unanswered.first)) {
 		queue_take(&ep->unanswered);
 		if (!cts_send(ep, r)) {
@@ -592,6 +583,11 @@ int rendezvous_register(struct bgdma_endpoint *ep)
 	op.name = "tail";
 	op.packet = on_tail;
 	ret = bgdma_operation_register(ep, &op, &ep->tail_id);
+	if (ret)
+		return ret;
+	op.name = "cut";
+	op.packet = on_cut;
+	ret = bgdma_operation_register(ep, &op, &ep->cut_id);
 	if (ret)
 		return ret;
 	op.name = "mark";

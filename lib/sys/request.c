@@ -118,8 +118,12 @@ void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 						BGDMA_INJECTION], r, result);
 	if (r->region)
 		(void)bgdma_region_free(r->region);
+	if (r->chain)
+		(void)bgdma_region_free(r->chain);
 	if (r->target && !r->answered)
 		queue_remove(&ep->unanswered, r);
+	if (r->suspect)
+		queue_remove(&ep->suspects, r);
 	ep->slot[slot].request = NULL;
 	ep->slot[slot].next_free = ep->free_slot;
 	ep->free_slot = slot;

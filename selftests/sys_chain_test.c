@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Self-pacing chains (SP-1 to SP-9): what crosses, who takes part, and what
+ * happens when it stops in the middle.
+ */
+#include "kselftest_harness.h"
+#include "sys_module.h"
+
+#define SPACE	3000000
+
+/* ---- SP-3 to SP-8: any number of portions ------------------------------ */
+
+static const struct {
+	uint64_t bytes, portion, room;
+} chains[] = {
+	{ 100000, 50000, SPACE }, { 100000, 33334, SPACE },
+	{ 100000, 99999, SPACE }, { 100000, 100000, SPACE },
+	{ 100001, 10000, SPACE }, { SPACE, 65536, SPACE },
+	{ SPACE, 100, SPACE }, { 100, 1, SPACE }, { 33, 32, SPACE },
+	{ 17, 1, SPACE }, { 1000000, 10000, 12345 },
+	{ 1000000, 10000, 10 }, { 40, 16, SPACE },
+};
+
+#define CHAINS	(sizeof(chains) / sizeof(chains[0]))
+
+static int portions(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[SPACE + 1] PINNED;
+	const struct bgdma_endpoint_attr *attr = arg;
+	uint64_t bytes;
+	uint32_t i;
+
+	(void)size;
+	require_is(0, module_open(&module, *attr));
+	for (i = 0; i < CHAINS; i++) {
+		bytes = chains[i].bytes;
+		if (rank == 0) {
+			message_fill(mem, bytes, i);
+			require_is(0, announce(&module,
+					(struct bgdma_rendezvous_attr){
+					.dest = 1, .word = i, .length = bytes,
+					.portion = chains[i].portion,
+					.data = mem }));
+		} else {
+			require_is(0, until_count(&module, &module.announced,
+						  i + 1));
+			memset(mem, 0xee, sizeof(mem));
+			require_is(0, take(&module, i,
+					(struct bgdma_accept_attr){
+					.length = chains[i].room,
+					.data = mem }));
+		}
+		require_is(0, until_count(&module, &module.ended, i + 1));
+		require_is(0, module.last);
+		if (bytes > chains[i].room)
+			bytes = chains[i].room;
+		if (rank == 1) {
+			require(message_is(mem, bytes, i));
+			require(mem[bytes] == 0xee);
+		}
+	}
+	require_is(0, bgdma_job_fence(module.m.job));
+	require_is(0, bgdma_endpoint_progress(module.m.ep, 0));
+	require_is(CHAINS, module.done.is);
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+TEST(sp3_to_sp8_any_number_of_portions)
+{
+	struct bgdma_endpoint_attr attr = { 0 };
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, portions, &attr, -1));
+	attr.counters = BGDMA_COUNTERS_SHARED;
+	EXPECT_TRUE(job_run(2, portions, &attr, -1));
+}
+
+/* Many at once, among messages in one piece, in small queues. */
+static int mixed(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[100][20000] PINNED;
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			.entries = 16, .inj_counters = 8, .rec_counters = 4 }));
+	for (i = 0; rank == 0 && i < 100; i++) {
+		message_fill(mem[i], sizeof(mem[i]), i);
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = i, .length = sizeof(mem[i]),
+				.portion = i % 3 ? 1000 * (i % 7) : 0,
+				.data = mem[i] }));
+	}
+	for (i = 0; rank == 1 && i < 100; i++) {
+		require_is(0, until_count(&module, &module.announced, i + 1));
+		require_is(0, take(&module, i, (struct bgdma_accept_attr){
+				.length = sizeof(mem[i]), .data = mem[i] }));
+	}
+	require_is(0, until_count(&module, &module.done, 100));
+	for (i = 0; rank == 1 && i < 100; i++)
+		require(message_is(mem[i], sizeof(mem[i]), i));
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+TEST(sp6_many_chains_at_once)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, mixed, NULL, -1));
+}
+
+/* ---- SP-9: nobody takes part ------------------------------------------- */
+
+#define BIG	(24UL << 20)
+
+struct stopped {
+	volatile uint32_t ready[2];	/* set-up is done */
+	volatile uint32_t go;		/* both go on */
+	volatile pid_t pid[2];
+	volatile int result;		/* of the watcher; -1: none yet */
+	uint8_t mem[BIG];		/* where it lands */
+};
+
+/* Set up, then wait to be stopped; go on when told. */
+static int until_stopped(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	struct stopped *s = arg;
+	uint8_t *from;
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	s->pid[rank] = getpid();
+	if (rank == 0) {
+		from = shared(BIG);
+		message_fill(from, BIG, 1);
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .length = BIG, .portion = 8192,
+				.data = from }));
+	} else {
+		require_is(0, until_count(&module, &module.announced, 1));
+		require_is(0, take(&module, 0, (struct bgdma_accept_attr){
+				.length = BIG, .data = s->mem }));
+	}
+	s->ready[rank] = 1;
+	while (!s->go)
+		sched_yield();
+	require_is(0, until_count(&module, &module.done, 1));
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+/* The parent's side: stop both, and see the message arrive all the same. */
+static int stop_both(struct stopped *s)
+{
+	if (!until(s->ready[0] && s->ready[1]))
+		return 1;
+	kill(s->pid[0], SIGSTOP);
+	kill(s->pid[1], SIGSTOP);
+	/* It was not there yet when they stopped, or nothing is proved. */
+	if (load(&s->mem[BIG - 1]) == byte_of(1, BIG - 1))
+		return 2;
+	if (!until(load(&s->mem[BIG - 1]) == byte_of(1, BIG - 1)))
+		return 3;
+	if (!message_is(s->mem, BIG, 1))
+		return 4;
+	s->result = 0;
+	s->go = 1;
+	kill(s->pid[0], SIGCONT);
+	kill(s->pid[1], SIGCONT);
+	return 0;
+}
+
+TEST(sp9_both_processes_are_stopped)
+{
+	struct stopped *s = shared(sizeof(*s));
+
+	partition_new("2x1x1", "");
+	memset(s->mem, 0xee, BIG);
+	s->result = -1;
+	if (!must(fork())) {
+		s->result = stop_both(s);
+		_exit(0);
+	}
+	EXPECT_TRUE(job_run(2, until_stopped, s, -1));
+	EXPECT_EQ(0, s->result);
+}
+
+/* ---- SP-2, SP-3a: what stops a chain ----------------------------------- */
+
+/* The memory goes away: the first portion fails, and both sides hear which. */
+static int memory_gone(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[200000] PINNED;
+	const struct bgdma_endpoint_attr *attr = arg;
+	struct bgdma_region *region;
+	uint32_t i;
+
+	(void)size;
+	require_is(0, module_open(&module, *attr));
+	for (i = 0; i < 3; i++) {
+		if (rank == 0) {
+			require_is(0, bgdma_region_register(
+					bgdma_endpoint_ctx(module.m.ep), mem,
+					sizeof(mem), BGDMA_LOCAL_READ,
+					&region));
+			require_is(0, bgdma_endpoint_expose(module.m.ep, region,
+							    BGDMA_RIGHT_READ));
+			message_fill(mem, sizeof(mem), i);
+			require_is(0, announce(&module,
+					(struct bgdma_rendezvous_attr){
+					.dest = 1, .word = i, .portion = 20000,
+					.length = sizeof(mem),
+					.from = { region, 0 } }));
+			/* The one in the middle is good. */
+			if (i != 1)
+				require_is(0, bgdma_region_free(region));
+		}
+		require_is(0, bgdma_job_fence(module.m.job));
+		if (rank == 1) {
+			require_is(0, until_count(&module, &module.announced,
+						  i + 1));
+			require_is(0, take(&module, i,
+					(struct bgdma_accept_attr){
+					.length = sizeof(mem), .data = mem }));
+		}
+		module.portion = 0;
+		require_is(0, until_count(&module, &module.ended, i + 1));
+		require((module.last == 0) == (i == 1));
+		require_is(i == 1 ? 0 : 1, module.portion);
+		if (rank == 1 && i == 1)
+			require(message_is(mem, sizeof(mem), i));
+		require_is(0, bgdma_job_fence(module.m.job));
+	}
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+TEST(sp3a_a_chain_that_fails_names_the_portion)
+{
+	struct bgdma_endpoint_attr attr = { 0 };
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, memory_gone, &attr, -1));
+	attr.counters = BGDMA_COUNTERS_SHARED;
+	EXPECT_TRUE(job_run(2, memory_gone, &attr, -1));
+}
+
+/* A target that has the origin's descriptors run before it filled them. */
+static int rogue(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[100000] PINNED;
+	struct bgdma_transfer t = bgdma__no_transfer();
+	const struct bgdma_peer *self, *origin;
+	struct bgdma_inj_fifo *fifo;
+	struct bgdma_region *region;
+	struct bgdma_ctx *ctx;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	ctx = bgdma_endpoint_ctx(module.m.ep);
+	if (rank == 0) {
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .length = sizeof(mem),
+				.portion = 10000, .data = mem }));
+		/* The third of its descriptors was refused: not filled. */
+		require_is(0, until_count(&module, &module.ended, 1));
+		require_is(bgdma_code_errno(BGDMA_E_UNFILLED), module.last);
+		require_is(3, module.portion);
+		require_is(0, all_back(&module));
+		return member_close(&module.m);
+	}
+	require_is(0, until_count(&module, &module.announced, 1));
+	require_is(10, module.kept[0].portions);
+	require_is(0, bgdma_inj_create(ctx, NULL, &fifo));
+	require_is(0, bgdma_region_alloc(ctx, 4096, BGDMA_LOCAL_READ, &region));
+	self = bgdma_endpoint_peer(module.m.ep, 1);
+	origin = bgdma_endpoint_peer(module.m.ep, 0);
+	t.dest = self->node;
+	t.dest_ctx = self->ctx;
+	t.length = sizeof(struct bgdma_desc);
+	t.from.region = module.kept[0].chain_region;
+	t.from.offset = module.kept[0].chain_offset +
+			2 * sizeof(struct bgdma_desc);
+	bgdma_desc_rget(bgdma_region_addr(region), &t);
+	require_is(0, bgdma_rget(fifo, &(struct bgdma_rget_attr){
+			.dest = origin->node, .dest_ctx = origin->ctx,
+			.queue = module.kept[0].queue, .count = 1,
+			.from = { region, 0 } }));
+	return member_close(&module.m);
+}
+
+TEST(sp2_an_unfilled_descriptor_is_an_error)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, rogue, NULL, -1));
+}
+
+/* One side dies in the middle of chains. */
+static int death(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[4][4000000] PINNED;
+	const int *victim = arg;
+	uint32_t i;
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	for (i = 0; rank == 0 && i < 4; i++)
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = i, .length = sizeof(mem[i]),
+				.portion = 200, .data = mem[i] }));
+	for (i = 0; rank == 1 && i < 4; i++) {
+		require_is(0, until_count(&module, &module.announced, i + 1));
+		require_is(0, take(&module, i, (struct bgdma_accept_attr){
+				.length = sizeof(mem[i]), .data = mem[i] }));
+	}
+	require_is(0, bgdma_job_fence(module.m.job));
+	if ((int)rank == *victim)
+		raise(SIGKILL);
+	require_is(0, until_count(&module, &module.ended, 4));
+	require(module.done.is == 4 || module.last == -EHOSTDOWN ||
+		module.portion);
+	require_is(0, busy(&module, BGDMA_INJECTION));
+	require_is(0, busy(&module, BGDMA_RECEPTION));
+	bgdma_endpoint_destroy(module.m.ep);
+	return 0;
+}
+
+TEST(x3_death_in_the_middle_of_chains)
+{
+	int victim;
+
+	partition_new("2x1x1", "");
+	for (victim = 0; victim < 2; victim++)
+		EXPECT_TRUE(job_run(2, death, &victim, victim));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A module for the tests of rendezvous: it keeps announcements until it is told
+ * to answer.
+ */
+#ifndef BGDMA_SELFTESTS_SYS_MODULE_H
+#define BGDMA_SELFTESTS_SYS_MODULE_H
+
+#include "sys_util.h"
+
+#include <bgdma/rendezvous.h>
+
+#define KEPT_MAX	10000
+
+struct module {
+	struct member m;
+	uint32_t rts, eager;		/* identifiers */
+	struct bgdma_rts kept[KEPT_MAX];
+	struct count announced;
+	struct count done;		/* that ended well */
+	struct count ended;		/* in any way */
+	struct count dead;		/* because the other side died */
+	uint64_t bytes;
+	int last;			/* result */
+	uint64_t eager_word;		/* of the last eager message */
+	bool disorder;
+	uint64_t troubles;
+	uint32_t portion;		/* that a paced message failed at */
+};
+
+static inline int on_rts(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct module *module = arg;
+	struct bgdma_rts *rts = &module->kept[module->announced.is];
+	int ret = bgdma_rts_read(rts, rank, packet);
+
+	if (ret)
+		return ret;
+	/* LC-4: in order with what goes eagerly. */
+	module->disorder |= rts->word != module->announced.is ||
+			    (module->eager_word &&
+			     module->eager_word != rts->word);
+	module->announced.is++;
+	return 0;
+}
+
+static inline int on_eager(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct module *module = arg;
+
+	(void)rank;
+	module->eager_word = bgdma_packet_word(packet);
+	return 0;
+}
+
+static inline void on_done(void *arg, int result, uint64_t bytes)
+{
+	struct module *module = arg;
+
+	module->ended.is++;
+	module->last = result;
+	module->dead.is += result == -EHOSTDOWN;
+	if (result)
+		return;
+	module->done.is++;
+	module->bytes += bytes;
+}
+
+static inline void on_trouble(void *arg, const struct bgdma_trouble_info *info)
+{
+	struct module *module = arg;
+
+	if (info->trouble == BGDMA_TROUBLE_PORTION) {
+		module->portion = info->portion;
+	} else if (info->trouble != BGDMA_TROUBLE_PEER_DOWN) {
+		module->troubles++;
+		fprintf(stderr, "# %s, code %u, rank %u, operation %x\n",
+			bgdma_strtrouble(info->trouble), info->code, info->rank,
+			info->operation);
+	}
+}
+
+static inline int module_open(struct module *module, struct bgdma_endpoint_attr attr)
+{
+	struct bgdma_operation_attr op = { .module = "m", .arg = module };
+	int ret;
+
+	attr.trouble = on_trouble;
+	attr.arg = module;
+	ret = member_open(&module->m, &attr);
+	op.name = "rts";
+	op.packet = on_rts;
+	if (!ret)
+		ret = bgdma_operation_register(module->m.ep, &op, &module->rts);
+	op.name = "eager";
+	op.packet = on_eager;
+	if (!ret)
+		ret = bgdma_operation_register(module->m.ep, &op,
+					       &module->eager);
+	return ret ? ret : bgdma_endpoint_commit(module->m.ep, NULL);
+}
+
+static inline int until_count(struct module *module, struct count *count, uint64_t n)
+{
+	count->wanted = n;
+	return member_until(&module->m, count_there, count);
+}
+
+/* The byte at an offset of a message. */
+static inline uint8_t byte_of(uint32_t message, uint64_t at)
+{
+	return (uint8_t)(message * 31 + at + (at >> 8) * 7);
+}
+
+static inline void message_fill(uint8_t *to, uint64_t bytes, uint32_t message)
+{
+	uint64_t i;
+
+	for (i = 0; i < bytes; i++)
+		to[i] = byte_of(message, i);
+}
+
+static inline bool message_is(const uint8_t *p, uint64_t bytes, uint32_t message)
+{
+	uint64_t i;
+
+	for (i = 0; i < bytes; i++)
+		if (p[i] != byte_of(message, i))
+			return false;
+	return true;
+}
+
+static inline int announce(struct module *module, struct bgdma_rendezvous_attr attr)
+{
+	int ret;
+
+	attr.operation = module->rts;
+	attr.done = on_done;
+	attr.arg = module;
+	while ((ret = bgdma_rendezvous_send(module->m.ep, &attr)) == -EAGAIN)
+		bgdma_endpoint_progress(module->m.ep, 0);
+	return ret;
+}
+
+static inline int take(struct module *module, uint32_t i, struct bgdma_accept_attr attr)
+{
+	attr.done = on_done;
+	attr.arg = module;
+	return bgdma_rendezvous_accept(module->m.ep, &module->kept[i], &attr);
+}
+
+static inline uint32_t busy(struct module *module, unsigned int kind)
+{
+	struct bgdma_counter_stats stats;
+
+	bgdma_counters_used(module->m.ep, kind, &stats);
+	return stats.busy;
+}
+
+/* Counters are back, and what is shared is at zero. */
+static inline int all_back(struct module *module)
+{
+	require_is(0, busy(module, BGDMA_INJECTION));
+	require_is(0, busy(module, BGDMA_RECEPTION));
+	require_is(0, module->troubles);
+	return 0;
+}
+
+#endif /* BGDMA_SELFTESTS_SYS_MODULE_H */
