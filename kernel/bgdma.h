@@ -329,6 +329,7 @@ void bgdma_region_write_pages(const struct bgdma_region *region, u64 off,
  * @waiting: tasks in BGDMA_IOC_WAIT
  * @mm: of the process that attached; a reference to the struct only
  * @files: of that process, to see it exit
+ * @tgid: of that process, to see it dump core
  * @process: that process; joined before it is attached
  * @process_node: in process.contexts; its lock
  * @partition: reference
@@ -393,6 +394,7 @@ struct bgdma_ctx {
 	atomic_t waiting;
 	struct mm_struct *mm;
 	void *files;
+	pid_t tgid;
 	struct bgdma_process *process;
 	struct list_head process_node;
 	struct bgdma_partition *partition;

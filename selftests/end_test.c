@@ -4,12 +4,14 @@
  * told all the same, and others are not taken for dead.
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -69,32 +71,44 @@ static void reap(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+static void begin(struct end *a, struct end *b)
+{
+	pair_new(a, b);
+	told = shared(sizeof(*told));
+}
+
+static void finish(struct end *a, struct end *b)
+{
+	machine_restore();
+	node_close(&b->n);
+	node_close(&a->n);
+}
+
 FIXTURE(end) {
 	struct end a, b;
 };
 
 FIXTURE_SETUP(end)
 {
-	pair_new(&self->a, &self->b);
-	told = shared(sizeof(*told));
+	begin(&self->a, &self->b);
 }
 
 FIXTURE_TEARDOWN(end)
 {
-	machine_restore();
-	node_close(&self->b.n);
-	node_close(&self->a.n);
+	finish(&self->a, &self->b);
 }
 
+/* Within a second, says X-3. */
 static bool peer_down(struct node *n, __u32 rank)
 {
+	__u64 begin = now_ns();
 	struct bgdma_event e;
 
 	do {
 		if (!event_wait(n, BGDMA_EVENT_PEER_DOWN, &e))
 			return false;
 	} while (e.peer_rank != rank);
-	return true;
+	return now_ns() - begin < 1000000000ULL * slowness();
 }
 
 static bool free_again(__u32 rank)
@@ -119,7 +133,44 @@ static void crash(void)
 	abort();
 }
 
-TEST_F(end, x3_of_one_that_dumps_core)
+static void *sleep_in_thread(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* Who dumps then has a copy of the table of files that the others share. */
+static void crash_with_threads(void)
+{
+	pthread_t thread;
+
+	must(-pthread_create(&thread, NULL, sleep_in_thread, NULL));
+	crash();
+}
+
+FIXTURE(dump) {
+	struct end a, b;
+};
+
+FIXTURE_VARIANT(dump) {
+	void (*live)(void);
+};
+
+FIXTURE_SETUP(dump)
+{
+	begin(&self->a, &self->b);
+}
+
+FIXTURE_TEARDOWN(dump)
+{
+	finish(&self->a, &self->b);
+}
+
+FIXTURE_VARIANT_ADD(dump, alone) { crash };
+FIXTURE_VARIANT_ADD(dump, with_threads) { crash_with_threads };
+
+TEST_F(dump, x3_of_one_that_dumps_core)
 {
 	pid_t pid;
 
@@ -127,7 +178,7 @@ TEST_F(end, x3_of_one_that_dumps_core)
 		SKIP(return, "no /bin/sleep to take the dump");
 	if (machine_set(PATTERN, LAZY))
 		SKIP(return, "cannot set core_pattern");
-	pid = born(&self->a, crash);
+	pid = born(&self->a, variant->live);
 	store(&told->go, 1);
 	EXPECT_TRUE(peer_down(&self->a.n, 2));
 	EXPECT_TRUE(until(free_again(2)));
@@ -251,6 +302,35 @@ TEST_F(end, x3_of_many_contexts_at_once)
 		ASSERT_TRUE(until(free_again(2)));
 		ASSERT_TRUE(until(free_again(3)));
 	}
+}
+
+/* ---- Beginnings ------------------------------------------------------- */
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+/* A signal in the middle of it is no reason for failure. */
+TEST_F(end, attach_under_a_profiler)
+{
+	const struct sigaction action = { .sa_handler = ignore };
+	struct itimerval often = { { 0, 500 }, { 0, 500 } };
+	unsigned int i;
+
+	must(sigaction(SIGALRM, &action, NULL));
+	must(setitimer(ITIMER_REAL, &often, NULL));
+	for (i = 0; i < 300; i++) {
+		struct bgdma_attach at = { .ctx = 0 };
+		int fd = bg_open();
+
+		if (fd < 0 || bg_attach(fd, PARTITION, 3, &at))
+			break;
+		close(fd);
+	}
+	memset(&often, 0, sizeof(often));
+	must(setitimer(ITIMER_REAL, &often, NULL));
+	EXPECT_EQ(300, i);
 }
 
 TEST_HARNESS_MAIN

@@ -3,7 +3,7 @@
  * A context: one open file's share of a node. It ends in two steps. Detaching
  * unpublishes it and tells its peers; anybody may do that, and it waits for
  * nobody. Releasing waits for the last pieces that touch it and frees what it
- * held; only its own file does that.
+ * held; its own file does that, or the end of its process (process.c).
  */
 #include <linux/log2.h>
 #include <linux/poll.h>
@@ -244,6 +244,7 @@ int bgdma_ctx_attach(struct bgdma_ctx *ctx, struct bgdma_attach *arg)
 	ctx->mm = current->mm;
 	mmgrab(ctx->mm);
 	ctx->files = current->files;
+	ctx->tgid = current->tgid;
 	err = bgdma_process_join(ctx);
 	if (err)
 		goto clear;

@@ -32,6 +32,8 @@
 #define BGDMA_INLINE_BYTES	131072
 #define BGDMA_INLINE_EACH	(BGDMA_INLINE_BYTES / 32)
 #define BGDMA_TURN_EACH		256
+/* One that came from elsewhere is looked up anew, and may be refused. */
+#define BGDMA_TURN_REMOTE	4096
 #define BGDMA_POOL_LINGER	(10 * HZ)
 #define BGDMA_EXPIRE_PERIOD	(HZ / 20 + 1)
 
@@ -194,7 +196,7 @@ static void bgdma_doorbell_rec(struct bgdma_ctx *ctx)
 
 /**
  * bgdma_doorbell() - look at the doorbells of a context
- * @ctx: held by a call or by poll_lock
+ * @ctx: held by a call, or busy
  * @pool: leave all of it to the pool
  *
  * Without @pool the caller runs the context's own streams for a small budget.
@@ -279,42 +281,60 @@ void bgdma_ctx_unpoll(struct bgdma_ctx *ctx)
 	spin_unlock(&bgdma_engine.poll_lock);
 }
 
-static void bgdma_poll_look(struct bgdma_ctx *ctx, u64 now)
+/* Does the context need a look at its doorbells, or no more of them? */
+static bool bgdma_poll_rung(struct bgdma_ctx *ctx, u64 now)
 {
 	if (bgdma_doorbell_rung(ctx)) {
 		/* A reader that never sends works, too. */
 		ctx->poll_until = now + READ_ONCE(ctx->partition->poll_ns);
-		bgdma_doorbell(ctx, true);
-		return;
+		return true;
 	}
 	if (now < ctx->poll_until)
-		return;
+		return false;
 	bgdma_poll_remove(ctx);
 	/* NEED_WAKEUP before the last look: see ring.h. */
 	bgdma_ring_barrier();
-	if (bgdma_doorbell_rung(ctx))
-		bgdma_doorbell(ctx, true);
+	return bgdma_doorbell_rung(ctx);
+}
+
+/*
+ * Look at polled contexts, at most *@left and not beyond @last: the first whose
+ * doorbells rang, held busy, or NULL.
+ */
+static struct bgdma_ctx *bgdma_poll_find(struct bgdma_engine *e, u64 now,
+					 const struct bgdma_ctx *last, u32 *left)
+{
+	struct bgdma_ctx *ctx, *found = NULL;
+
+	spin_lock(&e->poll_lock);
+	while (!found && *left && !list_empty(&e->polled)) {
+		ctx = list_first_entry(&e->polled, struct bgdma_ctx, poll_node);
+		*left = ctx == last ? 0 : *left - 1;
+		list_move_tail(&ctx->poll_node, &e->polled);
+		if (bgdma_poll_rung(ctx, now) && bgdma_busy_get(&ctx->busy))
+			found = ctx;
+	}
+	spin_unlock(&e->poll_lock);
+	return found;
 }
 
 /* One look at polled contexts: at those that were not looked at for longest. */
 static void bgdma_poll_pass(struct bgdma_engine *e, u64 now)
 {
 	struct bgdma_ctx *ctx, *last = NULL;
-	u32 n = BGDMA_HOLD_MAX;
+	u32 left = BGDMA_HOLD_MAX;
 
 	if (list_empty(&e->polled))
 		return;
 	spin_lock(&e->poll_lock);
 	if (!list_empty(&e->polled))
 		last = list_last_entry(&e->polled, struct bgdma_ctx, poll_node);
-	while (last && n--) {
-		ctx = list_first_entry(&e->polled, struct bgdma_ctx, poll_node);
-		if (ctx == last)
-			last = NULL;
-		list_move_tail(&ctx->poll_node, &e->polled);
-		bgdma_poll_look(ctx, now);
-	}
 	spin_unlock(&e->poll_lock);
+	/* What doorbells lead to may take long: not under everybody's lock. */
+	while ((ctx = bgdma_poll_find(e, now, last, &left))) {
+		bgdma_doorbell(ctx, true);
+		bgdma_busy_put(&ctx->busy);
+	}
 }
 
 /* --------------------------------------------------------------------- */
@@ -325,7 +345,7 @@ static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)
 	struct bgdma_ctx *ctx = s->ctx;
 
 	bgdma_stream_run(s, READ_ONCE(ctx->partition->quantum),
-			 BGDMA_TURN_EACH);
+			 s->remote ? BGDMA_TURN_REMOTE : BGDMA_TURN_EACH);
 	/* What a peer injected makes nobody poll for its owner. */
 	if (s->kind == BGDMA_KIND_INJ_FIFO)
 		bgdma_poll_add(e, ctx, ktime_get_ns());

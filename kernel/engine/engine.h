@@ -16,7 +16,7 @@
  * @rq_lock: the run list: users, their contexts, their streams
  * @rq: users with streams that run or want to
  * @runnable: streams that want to; rq_lock
- * @poll_lock: the polled contexts; outside rq_lock
+ * @poll_lock: the polled contexts; nothing else inside
  * @polled: contexts that worked lately: wake is 0, doorbells are polled
  * @park_lock: who waits for what; outside rq_lock
  * @timed: streams that wait for a limited time

@@ -6,12 +6,17 @@
  * likes, and one whose table of files lives on in another process. So what the
  * process holds is freed when its memory goes, or its dump begins, too.
  */
+#include <linux/errno.h>
 #include <linux/mmu_notifier.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "../bgdma.h"
+
+#ifndef CONFIG_MMU_NOTIFIER
+#error bgdma needs CONFIG_MMU_NOTIFIER, which KVM and others select
+#endif
 
 /**
  * struct bgdma_process - one that attached contexts
@@ -108,7 +113,7 @@ static const struct mmu_notifier_ops bgdma_process_ops = {
  * @ctx: about to attach
  *
  * Context: ctx.lock held; takes mmap_lock.
- * Return: 0 or -ENOMEM, -EINTR.
+ * Return: 0; -ENOMEM; -ERESTARTNOINTR: a signal came first, nothing happened.
  */
 int bgdma_process_join(struct bgdma_ctx *ctx)
 {
@@ -117,7 +122,7 @@ int bgdma_process_join(struct bgdma_ctx *ctx)
 	struct bgdma_process *process;
 
 	if (IS_ERR(mn))
-		return PTR_ERR(mn);
+		return PTR_ERR(mn) == -EINTR ? -ERESTARTNOINTR : PTR_ERR(mn);
 	process = container_of(mn, struct bgdma_process, mn);
 	spin_lock(&process->lock);
 	list_add_tail(&ctx->process_node, &process->contexts);
@@ -186,6 +191,7 @@ int bgdma_process_init(void)
  */
 void bgdma_process_exit(void)
 {
-	destroy_workqueue(bgdma_undertakers);
+	/* The end of a process may still be in the call that queues the work. */
 	mmu_notifier_synchronize();
+	destroy_workqueue(bgdma_undertakers);
 }

@@ -114,6 +114,7 @@ static struct bgdma_stream *bgdma_rq_first(struct bgdma_engine *e)
 struct bgdma_stream *bgdma_rq_pick(struct bgdma_engine *e, bool *more)
 {
 	struct bgdma_stream *s;
+	u32 n = 0;
 
 	spin_lock(&e->rq_lock);
 	while ((s = bgdma_rq_first(e))) {
@@ -131,6 +132,11 @@ struct bgdma_stream *bgdma_rq_pick(struct bgdma_engine *e, bool *more)
 			bgdma_busy_put(&ctx->busy);
 		}
 		bgdma_rq_leave(ctx);
+		/* Those of a partition that was deleted may be many. */
+		if (++n % BGDMA_HOLD_MAX == 0) {
+			spin_unlock(&e->rq_lock);
+			spin_lock(&e->rq_lock);
+		}
 	}
 	*more = e->runnable;
 	spin_unlock(&e->rq_lock);

@@ -16,15 +16,15 @@ static int bgdma_vma_may_split(struct vm_area_struct *vma, unsigned long addr)
 /*
  * Areas have no name. But before a process writes its core it looks which of its
  * mappings go in, asking for their names, and that is where peers need no longer
- * wait for it. A process with memory of its own, or with files of its own, that
- * dumps core says nothing about the one that attached.
+ * wait for it. Another process in the same memory says nothing about the one
+ * that attached. Files tell nothing here: who dumps has a copy of their table.
  */
 static const char *bgdma_vma_name(struct vm_area_struct *vma)
 {
 	struct bgdma_ctx *ctx = vma->vm_file->private_data;
 
 	if (current->mm == vma->vm_mm && current->signal->core_state &&
-	    current->files == ctx->files)
+	    current->tgid == ctx->tgid)
 		bgdma_process_dies(ctx);
 	return NULL;
 }
