@@ -318,6 +318,9 @@ static void round_of_storm(unsigned int r)
 	       until(!pins()), text);
 }
 
+/* In all rounds. */
+static unsigned int insertions;
+
 /* The module goes as soon as it can, and comes back, with processes at the door. */
 static void round_of_removals(unsigned int r)
 {
@@ -345,6 +348,7 @@ static void round_of_removals(unsigned int r)
 	size.workers = workers;
 	for (idle = 0; good && idle < 2 * size.removals; idle++)
 		good = module_remove_at_last() && !machine_insert();
+	insertions += removed + idle;
 	snprintf(text, sizeof(text),
 		 "round %u: the module goes, %u times in use, %u times idle",
 		 r, removed, idle);
@@ -366,19 +370,24 @@ static void memory_is_back(struct memory was, unsigned int rounds)
 	result(was.free - is.free < 4 * noise, "free memory is back");
 }
 
+/* Of a long storm, however short its time is. */
+#define INSERTIONS	1000
+
 static void storm(long seconds)
 {
 	__u64 end = now_ns() + (__u64)seconds * 1000000000ULL;
 	struct memory was = { 0 };
 	unsigned int r;
 
-	for (r = 0; seconds ? now_ns() < end || r < 2 : r < size.rounds; r++) {
+	for (r = 0; seconds ? now_ns() < end || insertions < INSERTIONS :
+			      r < size.rounds; r++) {
 		round_of_storm(r);
 		round_of_removals(r);
 		if (!r)
 			was = memory_now();
 	}
 	memory_is_back(was, r - 1);
+	printf("# the module was removed and inserted %u times\n", insertions);
 	result(module_remove_at_last(), "the module is removed");
 	result(!machine_insert(), "and inserted");
 }
