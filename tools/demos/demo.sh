@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Send a file from a process on node 0 to a process on node 1 in three ways.
+# Send a file from a process on node 0 to a process on node 1 in three ways, and
+# then by self-pacing chains (demo-chain).
 #
 #	demo [-o OUTPUT] FILE
 #
@@ -173,5 +174,9 @@ if [ $result -eq 0 ]; then
 	echo "calls: system calls, counted by strace in this very run;" \
 		"it costs time only at a call."
 	echo "rate: while both sides are ready; without reading and hashing."
+fi
+# The scenes that are programs of their own.
+if [ $result -eq 0 ] && [ -s "$file" ] && [ -x "$here/demo-chain" ]; then
+	"$here/demo-chain" "$file" || result=1
 fi
 leave $result
