@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every barrier on memory that is shared with user space. The library's half
- * is include/bgdma/atomic.h; Documentation/rings.rst has both side by side.
+ * The barriers of rings, doorbells and sleeping. Those of one atomic or one word
+ * of counters, records and events stand where these are, in counter.[ch], event.c,
+ * inj_fifo.c and front/. The library's half is include/bgdma/atomic.h;
+ * Documentation/rings.rst has both side by side.
  *
  * Index of a ring: its owner stores it with release after the data (tail) or
  * after the last use of it (head); the other side loads it with acquire before
