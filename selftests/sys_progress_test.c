@@ -509,9 +509,11 @@ static int play(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	struct bgdma_endpoint *ep = rally->module.m.ep;
 
 	(void)packet;
-	rally->wait = bgdma_endpoint_wait(ep, 0);
-	rally->commit = bgdma_endpoint_commit(ep, NULL);
-	rally->nested = bgdma_endpoint_progress(ep, 0);
+	if (!rally->played.is) {
+		rally->wait = bgdma_endpoint_wait(ep, 0);
+		rally->commit = bgdma_endpoint_commit(ep, NULL);
+		rally->nested = bgdma_endpoint_progress(ep, 0);
+	}
 	if (rally->played.is++ < rally->played.wanted)
 		return bgdma_endpoint_send(ep, &(struct bgdma_send_attr){
 				.operation = rally->ball, .dest = rank });
