@@ -113,6 +113,38 @@ TEST(sp6_many_chains_at_once)
 	EXPECT_TRUE(job_run(2, mixed, NULL, -1));
 }
 
+/* A process that is its own target. */
+static int to_itself(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t from[100000] PINNED, to[100000] PINNED;
+	uint32_t i;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	for (i = 0; i < 4; i++) {
+		message_fill(from, sizeof(from), i);
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.word = i, .length = sizeof(from),
+				.portion = i * 7000, .data = from }));
+		require_is(0, until_count(&module, &module.announced, i + 1));
+		require_is(0, take(&module, i, (struct bgdma_accept_attr){
+				.length = sizeof(to), .data = to }));
+		require_is(0, until_count(&module, &module.done, 2 * i + 2));
+		require(message_is(to, sizeof(to), i));
+	}
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+TEST(sp4_a_process_sends_to_itself)
+{
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, to_itself, NULL, -1));
+}
+
 /* ---- SP-9: nobody takes part ------------------------------------------- */
 
 #define BIG	(24UL << 20)

@@ -57,8 +57,10 @@ int chain_offer(struct bgdma_endpoint *ep, struct request *r, uint64_t portion)
 	r->portions = n < BGDMA_PORTIONS_MAX ? (uint32_t)n : BGDMA_PORTIONS_MAX;
 	if (r->portions == 1)
 		return 0;
+	/* Local writes are for messages to oneself. */
 	ret = bgdma_region_alloc(ep->ctx, (r->portions - 1) * DESC,
-				 BGDMA_LOCAL_READ, &r->chain);
+				 BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE,
+				 &r->chain);
 	if (ret)
 		return ret;
 	desc = bgdma_region_addr(r->chain);
