@@ -273,11 +273,6 @@ const struct bgdma_peer *bgdma_endpoint_peer(const struct bgdma_endpoint *ep,
 
 /* ---- Who is who -------------------------------------------------------- */
 
-static uint64_t who_key(uint32_t node, uint16_t ctx)
-{
-	return (uint64_t)node << 16 | ctx;
-}
-
 static struct who *who_slot(struct bgdma_endpoint *ep, uint64_t key)
 {
 	uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15ULL >> 32);
@@ -289,15 +284,10 @@ static struct who *who_slot(struct bgdma_endpoint *ep, uint64_t key)
 	return who;
 }
 
-uint32_t endpoint_who(struct bgdma_endpoint *ep, uint32_t node, uint16_t ctx)
+uint32_t endpoint_who_slow(struct bgdma_endpoint *ep, uint64_t key)
 {
-	uint64_t key = who_key(node, ctx);
-
-	if (bgdma_unlikely(key != ep->last.key ||
-			   ep->last.rank == BGDMA_STRANGER)) {
-		ep->last.key = key;
-		ep->last.rank = who_slot(ep, key)->rank;
-	}
+	ep->last.key = key;
+	ep->last.rank = who_slot(ep, key)->rank;
 	return ep->last.rank;
 }
 

@@ -232,13 +232,42 @@ static inline void endpoint_unlock(struct bgdma_endpoint *ep)
 
 /* endpoint.c */
 
+static inline uint64_t who_key(uint32_t node, uint16_t ctx)
+{
+	return (uint64_t)node << 16 | ctx;
+}
+
+/* endpoint_who() of another than last time. */
+uint32_t endpoint_who_slow(struct bgdma_endpoint *ep, uint64_t key);
+
 /* Rank of a context, or BGDMA_STRANGER. */
-uint32_t endpoint_who(struct bgdma_endpoint *ep, uint32_t node, uint16_t ctx);
+static inline uint32_t endpoint_who(struct bgdma_endpoint *ep, uint32_t node,
+				    uint16_t ctx)
+{
+	uint64_t key = who_key(node, ctx);
+
+	if (bgdma_likely(key == ep->last.key &&
+			 ep->last.rank != BGDMA_STRANGER))
+		return ep->last.rank;
+	return endpoint_who_slow(ep, key);
+}
+
 /* Learn where everybody is, and let them in. */
 int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at);
 
 /* registry.c */
-struct operation *operation_find(const struct table *table, uint32_t id);
+static inline struct operation *operation_find(const struct table *table,
+					       uint32_t id)
+{
+	struct operation *op;
+	uint32_t i = id;
+
+	do {
+		op = table->slot[i++ & table->mask];
+	} while (op && op->id != id);
+	return op;
+}
+
 void registry_free(struct bgdma_endpoint *ep);
 
 /* counters.c */

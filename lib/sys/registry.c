@@ -124,17 +124,6 @@ void registry_free(struct bgdma_endpoint *ep)
 	}
 }
 
-struct operation *operation_find(const struct table *table, uint32_t id)
-{
-	struct operation *op;
-	uint32_t i = id;
-
-	do {
-		op = table->slot[i++ & table->mask];
-	} while (op && op->id != id);
-	return op;
-}
-
 static int table_commit(struct table *table)
 {
 	uint32_t slots = 4, i;

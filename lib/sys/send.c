@@ -83,10 +83,16 @@ static char *copy_take(struct bgdma_endpoint *ep, struct channel *ch,
 	return ch->copy + (place & (ep->attr.copy_bytes - 1));
 }
 
+static inline bool ready(struct bgdma_endpoint *ep, struct channel *ch,
+			 uint64_t bytes)
+{
+	return channel_room(ch) && (!bytes || copy_room(ep, ch, bytes));
+}
+
 bool channel_ready(struct bgdma_endpoint *ep, struct channel *ch,
 		   uint64_t bytes)
 {
-	return channel_room(ch) && (!bytes || copy_room(ep, ch, bytes));
+	return ready(ep, ch, bytes);
 }
 
 struct channel *channel_of(struct bgdma_endpoint *ep, unsigned int way,
@@ -102,7 +108,7 @@ struct bgdma_desc *channel_take(struct bgdma_endpoint *ep, struct channel *ch,
 	struct bgdma_desc *desc;
 	struct sent *sent;
 
-	if (bgdma_unlikely(!channel_ready(ep, ch, bytes)))
+	if (bgdma_unlikely(!ready(ep, ch, bytes)))
 		return NULL;
 	if (bytes) {
 		*copy = copy_take(ep, ch, bytes);
@@ -123,27 +129,40 @@ int send_one(struct bgdma_endpoint *ep, const struct operation *op,
 {
 	unsigned int way = op->flags & BGDMA_OPERATION_CONTROL ? WAY_CONTROL :
 								 WAY_DATA;
-	const struct sent what = {
-		.rank = rank, .type = op->type, .id = op->id, .token = token,
-	};
 	struct channel *ch = channel_of(ep, way, rank);
 	const struct peer *peer = &ep->peer[rank];
 	bool copied = a->data && a->length > BGDMA_INLINE_MAX;
+	struct bgdma_at from = { 0 };
 	struct bgdma_transfer t;
 	struct bgdma_desc *desc;
+	struct sent *sent;
 	char *copy;
 
 	if (bgdma_unlikely(peer->down))
 		return -EHOSTDOWN;
-	t = bgdma__no_transfer();
-	desc = channel_take(ep, ch, copied ? a->length : 0, &what, &t, &copy);
+	/* As channel_take(), but in line: this is on the way of every message. */
+	if (bgdma_unlikely(!ready(ep, ch, copied ? a->length : 0)))
+		return -EAGAIN;
+	if (copied) {
+		copy = copy_take(ep, ch, a->length);
+		memcpy(copy, a->data, a->length);
+		from.region = bgdma_region_handle(ep->copies);
+		from.offset = ch->copy_at + (uint64_t)(copy - ch->copy);
+	} else if (!a->data) {
+		from = bgdma__place_at(&a->from);
+	}
+	sent = &ch->sent[bgdma_inj_next(ch->fifo) & ch->mask];
+	desc = bgdma_inj_reserve(ch->fifo);
 	if (bgdma_unlikely(!desc))
 		return -EAGAIN;
-	if (copied)
-		memcpy(copy, a->data, a->length);
-	else if (!a->data)
-		t.from = bgdma__place_at(&a->from);
+	sent->rank = rank;
+	sent->type = op->type;
+	sent->id = op->id;
+	sent->token = token;
+	sent->copied = ch->copy_head;
 
+	t = bgdma__no_transfer();
+	t.from = from;
 	t.dest = peer->at.node;
 	t.dest_ctx = peer->at.ctx;
 	t.dest_fifo = (uint16_t)way;
@@ -154,7 +173,7 @@ int send_one(struct bgdma_endpoint *ep, const struct operation *op,
 	t.route = a->route;
 	t.cookie = cookie_make(op->type, op->id, a->word);
 	bgdma_desc_memfifo(desc, &t);
-	if (!t.from.region)
+	if (!from.region)
 		bgdma_desc_inline(desc, a->data, a->length);
 	ep->stats.sent++;
 	return a->more ? 0 : bgdma_inj_submit(ch->fifo);
