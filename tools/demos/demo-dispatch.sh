@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Two modules in each of three processes, mixed traffic; then one process that
+# registered something else, which all are told by name. Works with busybox,
+# too.
+#
+#	demo-dispatch
+
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d) || exit 1
+bgdma partition add demo dims 3x1x1 || exit 1
+export BGDMA_SIZE=3 BGDMA_PARTITION=demo
+
+# job NAME ODD: three processes; the third registers ODD, if that is not empty.
+job() {
+	mkdir "$dir/$1"
+	export BGDMA_JOB_DIR="$dir/$1"
+	BGDMA_RANK=0 "$here/dispatch" >"$dir/out.0" 2>&1 &
+	BGDMA_RANK=1 "$here/dispatch" >"$dir/out.1" 2>&1 &
+	BGDMA_RANK=2 "$here/dispatch" ${2:+"$2"} >"$dir/out.2" 2>&1 &
+	wait
+	sed 's/^/  /' "$dir"/out.*
+}
+
+result=0
+echo "dispatch: a two-sided and a one-sided module in each of 3 processes"
+job good ""
+[ "$(cat "$dir"/out.* | grep -c ' 0 misdelivered$')" = 3 ] || result=1
+echo "dispatch: process 2 has \"accumulate\" in place of \"store\""
+job odd accumulate
+[ "$(cat "$dir"/out.* | grep -c 'process 2 on node 2 .*accumulate of module one-sided')" = 3 ] ||
+	result=1
+bgdma partition del demo
+rm -rf "$dir"
+[ $result -eq 0 ] || echo "  FAILED"
+exit $result
