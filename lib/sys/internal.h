@@ -123,6 +123,7 @@ struct request {
 	bool took;
 	bool zero;
 	bool suspect;
+	int64_t suspect_until;
 	uint32_t portions;
 	struct bgdma_region *chain;
 	uint32_t counter;

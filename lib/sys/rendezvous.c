@@ -20,6 +20,9 @@
 /* Bytes that a shared message keeps for its tail. */
 #define TAIL_BYTES	16
 
+/* How long after a counter's error its event may come. */
+#define EVENT_NS	200000000
+
 /* bgdma_rts.flags */
 #define RTS_SHARED	(1U << 0)	/* tell the origin by a took */
 #define RTS_ORDERED	(1U << 1)	/* data deterministically */
@@ -501,7 +504,7 @@ static int on_tail(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 
 /*
  * A paced message failed. Which portion it was, an event tells that comes next;
- * if it was lost, the next progress ends the message without it.
+ * if it was lost, the message ends a little later without it.
  */
 static void chain_suspect(struct bgdma_endpoint *ep, struct request *r,
 			  struct bgdma_counter *counter, unsigned int code)
@@ -511,6 +514,7 @@ static void chain_suspect(struct bgdma_endpoint *ep, struct request *r,
 	if (!r->suspect)
 		queue_add(&ep->suspects, r);
 	r->suspect = true;
+	r->suspect_until = sys_now_ns() + EVENT_NS;
 	r->result = bgdma_code_errno(code);
 }
 
@@ -541,7 +545,8 @@ unsigned int rendezvous_progress(struct bgdma_endpoint *ep)
 	unsigned int n = 0, kind;
 	struct request *r;
 
-	while ((r = queue_take(&ep->suspects))) {
+	while ((r = ep->suspects.first) && sys_now_ns() >= r->suspect_until) {
+		queue_take(&ep->suspects);
 		r->suspect = false;
 		request_end(ep, r, r->result);
 	}
