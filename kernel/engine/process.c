@@ -6,7 +6,6 @@
  * likes, and one whose table of files lives on in another process. So what the
  * process holds is freed when its memory goes, or its dump begins, too.
  */
-#include <linux/errno.h>
 #include <linux/mmu_notifier.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
