@@ -17,6 +17,7 @@
 #include <bgdma/job.h>
 
 #include "kselftest_harness.h"
+#include "sys_require.h"
 #include "utils.h"
 
 #define RANKS	4
@@ -46,15 +47,6 @@ static int open_as(struct bgdma_job **job, const char *wiring)
 	return bgdma_job_open(job, &(struct bgdma_job_attr){
 			.wiring = wiring, .timeout_ms = 60000 * slowness() });
 }
-
-#define require(condition)						\
-do {									\
-	if (!(condition)) {						\
-		fprintf(stderr, "# %s:%d: %s\n", __FILE__, __LINE__,	\
-			#condition);					\
-		return 1;						\
-	}								\
-} while (0)
 
 /* What each process of a job does, whatever the wiring: its exit code. */
 static int member(const char *wiring, unsigned int rank, unsigned int size)

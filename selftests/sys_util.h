@@ -14,34 +14,13 @@
 
 #include <bgdma/sys.h>
 
+#include "sys_require.h"
 #include "utils.h"
 
 #define RANKS_MAX	8
 
 /* Of static memory that is registered: none of it shares a page with a file. */
 #define PINNED		__attribute__((aligned(4096)))
-
-/* In a process of a job: what must hold, or its exit code is 1. */
-#define require(condition)						\
-do {									\
-	if (!(condition)) {						\
-		fprintf(stderr, "# %s:%d: %s\n", __FILE__, __LINE__,	\
-			#condition);					\
-		return 1;						\
-	}								\
-} while (0)
-
-/* The same of a call that has to return a number, which is shown. */
-#define require_is(expected, call)					\
-do {									\
-	long is_ = (long)(call);					\
-									\
-	if (is_ != (long)(expected)) {					\
-		fprintf(stderr, "# %s:%d: %s is %ld\n", __FILE__,	\
-			__LINE__, #call, is_);				\
-		return 1;						\
-	}								\
-} while (0)
 
 /* One process of a job. */
 struct member {

@@ -575,27 +575,26 @@ unsigned int rendezvous_progress(struct bgdma_endpoint *ep)
 
 int rendezvous_register(struct bgdma_endpoint *ep)
 {
+	const struct {
+		const char *name;
+		bgdma_packet_fn *packet;
+		uint32_t *id;
+	} ops[] = {
+		{ "took", on_took, &ep->took_id },
+		{ "tail", on_tail, &ep->tail_id },
+		{ "cut", on_cut, &ep->cut_id },
+		{ "mark", on_mark, &ep->mark_id },
+	};
 	struct bgdma_operation_attr op = {
 		.module = "sys", .flags = BGDMA_OPERATION_CONTROL, .arg = ep,
 	};
-	int ret;
+	unsigned int i;
+	int ret = 0;
 
-	op.name = "took";
-	op.packet = on_took;
-	ret = bgdma_operation_register(ep, &op, &ep->took_id);
-	if (ret)
-		return ret;
-	op.name = "tail";
-	op.packet = on_tail;
-	ret = bgdma_operation_register(ep, &op, &ep->tail_id);
-	if (ret)
-		return ret;
-	op.name = "cut";
-	op.packet = on_cut;
-	ret = bgdma_operation_register(ep, &op, &ep->cut_id);
-	if (ret)
-		return ret;
-	op.name = "mark";
-	op.packet = on_mark;
-	return bgdma_operation_register(ep, &op, &ep->mark_id);
+	for (i = 0; !ret && i < sizeof(ops) / sizeof(ops[0]); i++) {
+		op.name = ops[i].name;
+		op.packet = ops[i].packet;
+		ret = bgdma_operation_register(ep, &op, ops[i].id);
+	}
+	return ret;
 }
