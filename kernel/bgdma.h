@@ -220,7 +220,7 @@ int bgdma_counter_free(struct bgdma_ctx *ctx,
 int bgdma_counter_find(struct bgdma_ctx *ctx, unsigned int kind, u32 handle,
 		       const struct bgdma_principal *who, u64 *memo);
 void bgdma_counter_fail(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
-			const struct bgdma_record *why);
+			u64 left, const struct bgdma_record *why);
 bool bgdma_counter_there(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
 void bgdma_counter_notify(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
 int bgdma_counter_clear(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
@@ -464,6 +464,8 @@ void bgdma_process_dies(struct bgdma_ctx *ctx);
 
 /* Events and records: engine/event.c */
 void bgdma_event_post(struct bgdma_ctx *ctx, const struct bgdma_event *event);
+bool bgdma_record_show(struct bgdma_ctx *ctx, struct bgdma_record *rec,
+		       u64 *words, u32 bit, const struct bgdma_record *why);
 bool bgdma_record_set(struct bgdma_ctx *ctx, struct bgdma_record *rec,
 		      u64 *words, u32 bit, const struct bgdma_record *why);
 void bgdma_record_clear(struct bgdma_ctx *ctx, struct bgdma_record *rec,

@@ -387,4 +387,33 @@ TEST_F_TIMEOUT(counter, dma4_software_adds_while_the_engine_runs, 120)
 	EXPECT_FALSE(counter_error(&b->n, REC, b->rc));
 }
 
+/* ---- Transfers that fail ---------------------------------------------- */
+
+/*
+ * What a failed transfer has left goes, so the counter may reach zero by it: not
+ * before its error shows, or whoever looks in between takes it for the end.
+ */
+TEST_F(counter, dma8_a_zero_of_failure_shows_its_error)
+{
+	struct end *a = &self->a;
+	struct bgdma_desc d = d_put_counted(a, &self->b, a->ic, self->b.rc, 64);
+	unsigned int i;
+
+	d.u.at.src_region = htole32(a->mem.handle + 77);
+	for (i = 0; i < 3000; i++) {
+		counter_add(&a->n, INJ, a->ic, 64);
+		put_in(&a->inj, &d);
+		post(&a->inj);
+		doorbell(&a->n, BGDMA_DOORBELL_POOL);
+		ASSERT_TRUE(until(hit(&a->n, INJ, a->ic)));
+		ASSERT_TRUE(counter_error(&a->n, INJ, a->ic)) TH_LOG("%u", i);
+		must(clear_error(&a->n, INJ, BGDMA_HANDLE_SLOT(a->ic), 0));
+		EXPECT_EQ(0, value(&a->n, INJ, a->ic));
+		hit_clear(&a->n, INJ, a->ic);
+		ASSERT_TRUE(until(load(&a->inj.kern->state) ==
+				  BGDMA_FIFO_ERROR));
+		must(clear_error(&a->n, BGDMA_KIND_INJ_FIFO, a->inj.id, 0));
+	}
+}
+
 TEST_HARNESS_MAIN

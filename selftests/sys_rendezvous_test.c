@@ -373,8 +373,6 @@ TEST(lc3_a_failed_message_leaves_the_others_alone)
 {
 	struct bgdma_endpoint_attr attr = { 0 };
 
-	if (!getenv("BGDMA_TEST_KNOWN"))
-		SKIP(return, "a known defect, see messages.rst: BGDMA_TEST_KNOWN=1");
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, gone, &attr, -1));
 	attr.counters = BGDMA_COUNTERS_SHARED;

@@ -149,17 +149,38 @@ void bgdma_counter_alert(struct bgdma_ctx *ctx, unsigned int kind, u32 slot)
 	bgdma_ctx_wake(ctx, EPOLLIN | EPOLLRDNORM);
 }
 
+/* What a failed transfer leaves: below zero is no error more, it shows one. */
+static void bgdma_counter_give_up(struct bgdma_ctx *ctx, unsigned int kind,
+				  u32 slot, u64 left)
+{
+	struct bgdma_counter_cell *cell = &ctx->cells[kind][slot];
+	s64 value = atomic64_sub_return(left, bgdma_cell_value(cell));
+
+	trace_bgdma_counter(ctx, kind, slot, value, left);
+	if (value)
+		return;
+	atomic64_inc((atomic64_t *)&cell->zero_seq);
+	bgdma_ring_set_bit(ctx->uctl->hit_zero[kind], slot);
+	trace_bgdma_hit_zero(ctx, kind, slot);
+}
+
 /**
  * bgdma_counter_fail() - tell a counter that its transfer failed
  * @ctx: owner of the counter
  * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
  * @slot: from bgdma_counter_find()
+ * @left: what the transfer had left to count; others who share the counter
+ *	finish without it
  * @why: record to show
+ *
+ * The error shows before what is left goes: a zero that comes of it is never
+ * seen without. Both are done under the lock that BGDMA_IOC_CLEAR_ERROR takes,
+ * so who has cleared the error sees the value that stays.
  *
  * Context: as bgdma_counter_sub().
  */
 void bgdma_counter_fail(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
-			const struct bgdma_record *why)
+			u64 left, const struct bgdma_record *why)
 {
 	struct bgdma_event event = {
 		.type = BGDMA_EVENT_COUNTER,
@@ -173,9 +194,15 @@ void bgdma_counter_fail(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
 		.offset = why->offset,
 		.bound = why->bound,
 	};
+	bool shown;
 
-	if (bgdma_record_set(ctx, &ctx->counter_rec[kind][slot],
-			     ctx->kctl->counter_error[kind], slot, why))
+	spin_lock(&ctx->event_lock);
+	shown = bgdma_record_show(ctx, &ctx->counter_rec[kind][slot],
+				  ctx->kctl->counter_error[kind], slot, why);
+	if (left)
+		bgdma_counter_give_up(ctx, kind, slot, left);
+	spin_unlock(&ctx->event_lock);
+	if (shown)
 		bgdma_event_post(ctx, &event);
 	bgdma_ring_barrier();
 	bgdma_counter_wake(ctx, kind, slot);
@@ -192,7 +219,7 @@ static noinline void bgdma_counter_underflow(struct bgdma_ctx *ctx,
 		.offset = value,
 	};
 
-	bgdma_counter_fail(ctx, kind, slot, &why);
+	bgdma_counter_fail(ctx, kind, slot, 0, &why);
 }
 
 /**
@@ -300,7 +327,7 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
 			    READ_ONCE(cell->lease_peer) != peer->rank ||
 			    (id != BGDMA_CTX_ANY && id != peer->ctx))
 				continue;
-			bgdma_counter_fail(ctx, kind, slot, &why);
+			bgdma_counter_fail(ctx, kind, slot, 0, &why);
 			any = true;
 		}
 	}

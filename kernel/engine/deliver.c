@@ -119,7 +119,6 @@ void bgdma_deliver_abort(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	why.code = BGDMA_E_ABORTED;
 	why.peer_rank = who->rank;
 	why.peer_ctx = who->ctx;
-	bgdma_counter_sub(ctx, BGDMA_RECEPTION, slot,
-			  s->x.desc.flags & BGDMA_DESC_OPS ? 1 : left);
-	bgdma_counter_fail(ctx, BGDMA_RECEPTION, slot, &why);
+	bgdma_counter_fail(ctx, BGDMA_RECEPTION, slot,
+			   s->x.desc.flags & BGDMA_DESC_OPS ? 1 : left, &why);
 }

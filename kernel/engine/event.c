@@ -12,7 +12,7 @@
 #include "ring.h"
 
 /**
- * bgdma_record_set() - show an error, unless an earlier one is still there
+ * bgdma_record_show() - show an error, unless an earlier one is still there
  * @ctx: owner
  * @rec: its record
  * @words: error bits that its object has a bit in
@@ -23,17 +23,17 @@
  * while an earlier one is cleared is either wiped with it, and was counted as
  * lost, or shown with its bit.
  *
+ * Context: ctx.event_lock held.
  * Return: true if it is shown; false if it was only counted as lost.
  */
-bool bgdma_record_set(struct bgdma_ctx *ctx, struct bgdma_record *rec,
-		      u64 *words, u32 bit, const struct bgdma_record *why)
+bool bgdma_record_show(struct bgdma_ctx *ctx, struct bgdma_record *rec,
+		       u64 *words, u32 bit, const struct bgdma_record *why)
 {
-	bool shown;
+	bool shown = !rec->code;
 
 	BUILD_BUG_ON(sizeof(struct bgdma_record) != 64);
 
-	spin_lock(&ctx->event_lock);
-	shown = !rec->code;
+	lockdep_assert_held(&ctx->event_lock);
 	if (shown) {
 		rec->lost = 0;
 		rec->desc_seq = why->desc_seq;
@@ -50,6 +50,26 @@ bool bgdma_record_set(struct bgdma_ctx *ctx, struct bgdma_record *rec,
 	} else {
 		WRITE_ONCE(rec->lost, rec->lost + 1);
 	}
+	return shown;
+}
+
+/**
+ * bgdma_record_set() - bgdma_record_show() with the lock
+ * @ctx: owner
+ * @rec: its record
+ * @words: error bits that its object has a bit in
+ * @bit: that bit
+ * @why: what to show
+ *
+ * Return: as bgdma_record_show().
+ */
+bool bgdma_record_set(struct bgdma_ctx *ctx, struct bgdma_record *rec,
+		      u64 *words, u32 bit, const struct bgdma_record *why)
+{
+	bool shown;
+
+	spin_lock(&ctx->event_lock);
+	shown = bgdma_record_show(ctx, rec, words, bit, why);
 	spin_unlock(&ctx->event_lock);
 	return shown;
 }

@@ -198,9 +198,8 @@ static bool bgdma_inj_drop(struct bgdma_inj_fifo *fifo, u64 seq)
 		.bound = le32_to_cpu(desc.length),
 	};
 	rcu_read_lock();
-	bgdma_counter_sub(s->ctx, BGDMA_INJECTION, slot,
-			  le32_to_cpu(desc.length));
-	bgdma_counter_fail(s->ctx, BGDMA_INJECTION, slot, &why);
+	bgdma_counter_fail(s->ctx, BGDMA_INJECTION, slot,
+			   le32_to_cpu(desc.length), &why);
 	rcu_read_unlock();
 	return true;
 }

@@ -349,17 +349,15 @@ static noinline void bgdma_inj_fail_counter(struct bgdma_stream *s, u32 left)
 	bgdma_record_of(s, &why);
 	bgdma_slice_begin();
 	slot = bgdma_inj_slot(s);
-	if (slot >= 0) {
-		bgdma_counter_sub(s->ctx, BGDMA_INJECTION, slot, left);
-		bgdma_counter_fail(s->ctx, BGDMA_INJECTION, slot, &why);
-	}
+	if (slot >= 0)
+		bgdma_counter_fail(s->ctx, BGDMA_INJECTION, slot, left, &why);
 	bgdma_slice_end();
 }
 
 /*
- * End a transfer that cannot go on, on both sides. What it had left to count
- * is taken off its counters, so that others who share them finish, and then
- * they show the error.
+ * End a transfer that cannot go on, on both sides. Its counters show the error,
+ * and what it had left to count is taken off them, so that others who share
+ * them finish.
  */
 static noinline void bgdma_op_end(struct bgdma_stream *s)
 {

@@ -77,16 +77,20 @@ uint32_t pool_take(struct pool *pool, struct request *r,
 	return bgdma_counter_lease(counter, peer->node, peer->ctx);
 }
 
-/* Whatever is left on a counter goes, and an error with it. */
+/*
+ * Whatever is left on a counter goes, and an error with it: first the error,
+ * since what its transfer had left is off when that is cleared.
+ */
 static void counter_reset(struct bgdma_counter *counter)
 {
-	int64_t left = bgdma_counter_read(counter);
+	int64_t left;
 
+	if (bgdma_counter_failed(counter))
+		(void)bgdma_counter_clear_error(counter);
+	left = bgdma_counter_read(counter);
 	if (left)
 		bgdma_counter_add(counter, -left);
 	bgdma_counter_clear_hit(counter);
-	if (bgdma_counter_failed(counter))
-		(void)bgdma_counter_clear_error(counter);
 }
 
 /*

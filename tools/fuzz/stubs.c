@@ -84,7 +84,8 @@ STUB void bgdma_counter_low(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
 }
 
 STUB void bgdma_counter_fail(struct bgdma_ctx *ctx, unsigned int kind,
-			     u32 slot, const struct bgdma_record *why)
+			     u32 slot, u64 left,
+			     const struct bgdma_record *why)
 {
 	abort();
 }

@@ -14,7 +14,7 @@
 #define SECOND	2
 
 /* Barriers */
-#define CODE_RELEASE	1	/* bgdma_record_set() */
+#define CODE_RELEASE	1	/* bgdma_record_show() */
 #define COPY_BARRIER	2	/* record_read() */
 #define CODE_ACQUIRE	3	/* record_read() */
 #define COMPARE		4	/* record_read(): the copy is what is there */
