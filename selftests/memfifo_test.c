@@ -323,9 +323,9 @@ TEST_F(memfifo, x2_impossible_head)
 		store(&b->rec.user->head, b->rec.head + heads[i]);
 		d = d_number(1, &b->rec, i);
 		seq = inject(&a->inj, &d);
-		ASSERT_TRUE(until(load(&b->rec.rec->code)));
+		ASSERT_TRUE(until(load(&b->n.kctl->rec_error) &
+				  1ULL << b->rec.id));
 		EXPECT_EQ(BGDMA_E_INDEX, load(&b->rec.rec->code));
-		EXPECT_TRUE(load(&b->n.kctl->rec_error) & 1ULL << b->rec.id);
 		ASSERT_TRUE(event_wait(&b->n, BGDMA_EVENT_FIFO_ERROR, &e));
 		EXPECT_EQ(BGDMA_E_INDEX, e.code);
 		EXPECT_EQ(BGDMA_KIND_REC_FIFO, e.kind);
