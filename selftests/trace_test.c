@@ -15,6 +15,7 @@
 
 #define TRACING		"/sys/kernel/tracing"
 #define INSTANCE	TRACING "/instances/bgdma_test"
+#define RECORD_CMD	TRACING "/options/record-cmd"
 
 static bool write_to(const char *path, const char *text)
 {
@@ -38,7 +39,14 @@ FIXTURE_SETUP(trace)
 		mount("tracefs", TRACING, "tracefs", 0, NULL);
 	if (access(TRACING "/events/bgdma", F_OK))
 		SKIP(return, "no tracefs");
+	/*
+	 * Names of tasks need a probe in every switch of them. Emulated
+	 * processors run such code as it was before it is patched now and then.
+	 * An instance is made with the options of the whole.
+	 */
+	must(write_to(RECORD_CMD, "0") ? 0 : -errno);
 	mkdir(INSTANCE, 0700);
+	must(write_to(RECORD_CMD, "1") ? 0 : -errno);
 	must(write_to(INSTANCE "/trace", "") ? 0 : -errno);
 	must(write_to(INSTANCE "/events/bgdma/enable", "1") ? 0 : -errno);
 	self->ready = true;
