@@ -6,6 +6,7 @@
 #define BGDMA_BGDMA_H
 
 #include <bgdma/job.h>
+#include <bgdma/msg.h>
 #include <bgdma/rendezvous.h>
 #include <bgdma/spi.h>
 #include <bgdma/sys.h>

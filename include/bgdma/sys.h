@@ -361,6 +361,58 @@ struct bgdma_disagreement {
 BGDMA_API int bgdma_endpoint_commit(struct bgdma_endpoint *ep,
 				    struct bgdma_disagreement *why);
 
+/* ---- Modules ----------------------------------------------------------- */
+
+/**
+ * struct bgdma_module_attr - what an endpoint does for a module
+ * @work: called at the end of each progress, where callbacks run: to do what
+ *	found no room before. It returns how much was done, or -EAGAIN: nothing,
+ *	and some is left. NULL: nothing to do
+ * @trouble: called before that of struct bgdma_endpoint_attr; NULL: not
+ * @release: called once, by bgdma_endpoint_destroy(), after the last of all
+ *	callbacks; NULL: not
+ * @arg: for all of them
+ */
+struct bgdma_module_attr {
+	int (*work)(void *arg);
+	bgdma_trouble_fn *trouble;
+	void (*release)(void *arg);
+	void *arg;
+};
+
+/* bgdma_module_add() of a program whose attr has @size bytes. */
+BGDMA_API int bgdma_module_add_sized(struct bgdma_endpoint *ep,
+				     const struct bgdma_module_attr *attr,
+				     size_t size);
+
+/**
+ * bgdma_module_add() - let a module live as long as an endpoint (DP-5)
+ * @ep: endpoint, not yet committed
+ * @attr: what is done for it; copied
+ *
+ * Return: 0; -EBUSY the endpoint is committed; -ENOMEM.
+ */
+static inline int bgdma_module_add(struct bgdma_endpoint *ep,
+				   const struct bgdma_module_attr *attr)
+{
+	return bgdma_module_add_sized(ep, attr, sizeof(*attr));
+}
+
+/**
+ * bgdma_endpoint_lock() - what callbacks of the endpoint run under
+ * @ep: endpoint
+ *
+ * For modules whose functions share data with their callbacks. It nests. Does
+ * nothing with BGDMA_THREADS_ONE.
+ */
+BGDMA_API void bgdma_endpoint_lock(struct bgdma_endpoint *ep);
+
+/**
+ * bgdma_endpoint_unlock() - end of it
+ * @ep: endpoint
+ */
+BGDMA_API void bgdma_endpoint_unlock(struct bgdma_endpoint *ep);
+
 /* ---- Messages (DP-6) --------------------------------------------------- */
 
 /* A message brings its operation's module a word of so many bits. */

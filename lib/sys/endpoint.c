@@ -236,6 +236,7 @@ void bgdma_endpoint_destroy(struct bgdma_endpoint *ep)
 	bgdma_detach(ep->ctx);
 	/* Nobody moves anything any more: the memory can be given back. */
 	requests_destroy(ep);
+	modules_release(ep);
 	pool_destroy(&ep->pool[BGDMA_INJECTION]);
 	pool_destroy(&ep->pool[BGDMA_RECEPTION]);
 	wake_destroy(ep);

@@ -174,6 +174,11 @@ struct who {
 
 enum state { STATE_OPEN, STATE_FAILED, STATE_COMMITTED };
 
+struct module {
+	struct module *next;
+	struct bgdma_module_attr attr;
+};
+
 struct bgdma_endpoint {
 	struct bgdma_endpoint_attr attr;
 	struct bgdma_ctx *ctx;
@@ -191,6 +196,8 @@ struct bgdma_endpoint {
 	struct who last;	/* who it was last time */
 
 	struct table table[2];
+	struct module *modules;
+	bool work_left;		/* of some module, for which there is no room */
 
 	struct bgdma_rget_queue *rgq;
 	struct pool pool[2];	/* by kind of counter */
@@ -270,6 +277,12 @@ static inline struct operation *operation_find(const struct table *table,
 }
 
 void registry_free(struct bgdma_endpoint *ep);
+
+/* module.c */
+unsigned int modules_work(struct bgdma_endpoint *ep);
+void modules_trouble(struct bgdma_endpoint *ep,
+		     const struct bgdma_trouble_info *info);
+void modules_release(struct bgdma_endpoint *ep);
 
 /* counters.c */
 int pool_create(struct bgdma_endpoint *ep, unsigned int kind, uint32_t count);

@@ -62,6 +62,7 @@ void endpoint_trouble(struct bgdma_endpoint *ep,
 		      const struct bgdma_trouble_info *info)
 {
 	ep->stats.trouble[info->trouble]++;
+	modules_trouble(ep, info);
 	if (ep->attr.trouble)
 		ep->attr.trouble(ep->attr.arg, info);
 }
@@ -266,6 +267,7 @@ static int progress_locked(struct bgdma_endpoint *ep, unsigned int budget)
 	n += rendezvous_progress(ep);
 	n += events_progress(ep);
 	n += requests_ended(ep);
+	n += modules_work(ep);
 	ep->inside = false;
 	if (!n)
 		return bgdma_ctx_dead(ep->ctx) ? -ENODEV : 0;
@@ -319,8 +321,8 @@ static int kernel_sleep(struct bgdma_endpoint *ep, int64_t timeout_ns)
 	int ret;
 
 	/* Nothing but time tells of room in a channel, or of no event. */
-	if ((ep->unanswered.first || ep->suspects.first || ep->marks_due) &&
-	    (timeout_ns < 0 || timeout_ns > NAP_NS))
+	if ((ep->unanswered.first || ep->suspects.first || ep->marks_due ||
+	     ep->work_left) && (timeout_ns < 0 || timeout_ns > NAP_NS))
 		timeout_ns = NAP_NS;
 	ep->sleeping = true;
 	ep->stats.sleeps++;

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Messages in: to the receive that waits for them, or kept until there is one.
+ *
+ * What is kept is bounded: an eager message takes its bytes and MESSAGE_COST of
+ * its sender's part of the memory, and the sender gets them back when it has
+ * been received. It knows its part, and announces what would not fit.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* An honest sender has no more messages under way. */
+#define ANNOUNCED_MAX	65536U
+
+/* ---- What is kept ------------------------------------------------------ */
+
+static struct bgdma_msg_message *message_new(struct bgdma_msg *msg,
+					     struct match_key key,
+					     enum message_kind kind,
+					     uint64_t length, size_t room)
+{
+	struct bgdma_msg_message *m = malloc(sizeof(*m) + room);
+
+	if (!m)
+		return NULL;
+	m->key = key;
+	m->kind = kind;
+	m->taken = true;
+	m->arrived = kind != MESSAGE_EAGER;
+	m->error = 0;
+	m->length = length;
+	m->request = NULL;
+	m->next = msg->messages;
+	m->at = &msg->messages;
+	if (m->next)
+		m->next->at = &m->next;
+	msg->messages = m;
+	msg->stats.kept += MESSAGE_COST + room;
+	if (msg->stats.kept > msg->stats.kept_max)
+		msg->stats.kept_max = msg->stats.kept;
+	return m;
+}
+
+/* Let receives find it. */
+static void message_keep(struct bgdma_msg *msg, struct bgdma_msg_message *m)
+{
+	unsigned int kind;
+
+	for (kind = 0; kind < MATCH_KINDS; kind++)
+		match_add(&msg->unexpected, &m->link[kind],
+			  match_wild(m->key, kind));
+	m->taken = false;
+	msg->stats.unexpected++;
+}
+
+void message_take(struct bgdma_msg *msg, struct bgdma_msg_message *m)
+{
+	unsigned int kind;
+
+	for (kind = 0; kind < MATCH_KINDS; kind++)
+		match_remove(&msg->unexpected, &m->link[kind]);
+	m->taken = true;
+}
+
+static void message_free(struct bgdma_msg *msg, struct bgdma_msg_message *m)
+{
+	msg->stats.kept -= MESSAGE_COST;
+	if (m->kind == MESSAGE_EAGER)
+		msg->stats.kept -= m->length;
+	*m->at = m->next;
+	if (m->next)
+		m->next->at = m->at;
+	free(m);
+}
+
+void messages_release(struct bgdma_msg *msg)
+{
+	struct bgdma_msg_message *m;
+
+	while ((m = msg->messages)) {
+		msg->messages = m->next;
+		free(m);
+	}
+}
+
+/* ---- Memory of peers --------------------------------------------------- */
+
+int credit_send(struct bgdma_msg *msg, struct msg_peer *peer)
+{
+	struct bgdma_send_attr send = {
+		.operation = msg->credit, .word = peer->owed,
+		.dest = (uint32_t)(peer - msg->peer),
+	};
+	int ret;
+
+	if (peer->owed < msg->window / 2 || peer->down)
+		return 0;
+	ret = bgdma_endpoint_send(msg->ep, &send);
+	if (ret)
+		return ret == -EAGAIN ? ret : 0;
+	peer->held -= peer->owed;
+	peer->owed = 0;
+	return 0;
+}
+
+/* What a message took is its sender's again. */
+static void peer_owe(struct bgdma_msg *msg, struct msg_peer *peer,
+		     uint64_t length)
+{
+	peer->owed += MESSAGE_COST + length;
+	if (bgdma_unlikely(peer->owed >= msg->window / 2 &&
+			   credit_send(msg, peer)))
+		peer_due(msg, peer);
+}
+
+/* ---- Eager messages ---------------------------------------------------- */
+
+/* Begin to fill a receive by a message. */
+static void request_match(struct bgdma_msg_request *r, struct match_key key,
+			  uint64_t length)
+{
+	r->status.rank = key.rank;
+	r->status.tag = key.tag;
+	r->status.sent = length;
+	r->status.length = 0;
+}
+
+static void request_fill(struct bgdma_msg_request *r, uint64_t at,
+			 const void *data, uint64_t bytes)
+{
+	if (at >= r->length)
+		return;
+	if (bytes > r->length - at)
+		bytes = r->length - at;
+	if (bytes)
+		memcpy(r->data + at, data, bytes);
+	r->status.length = at + bytes;
+}
+
+static void request_received(struct bgdma_msg_request *r, int error)
+{
+	if (!error && r->status.length < r->status.sent)
+		error = -EMSGSIZE;
+	request_done(r, error);
+}
+
+/* A receive for what is arriving, taken out of those that wait; or NULL. */
+static struct bgdma_msg_request *posted_take(struct bgdma_msg *msg,
+					     struct match_key key)
+{
+	struct match_link *link = match_find(&msg->posted, key);
+	struct bgdma_msg_request *r;
+
+	if (!link)
+		return NULL;
+	match_remove(&msg->posted, link);
+	r = owner_of(link, struct bgdma_msg_request, link);
+	r->posted = false;
+	msg->stats.expected++;
+	return r;
+}
+
+/* All of a kept eager message is there, or will never be. */
+static void message_deliver(struct bgdma_msg *msg, struct bgdma_msg_message *m,
+			    struct bgdma_msg_request *r)
+{
+	request_match(r, m->key, m->length);
+	if (!m->error)
+		request_fill(r, 0, m->data, m->length);
+	request_received(r, m->error);
+	peer_owe(msg, &msg->peer[m->key.rank], m->length);
+	message_free(msg, m);
+}
+
+static void arriving_end(struct bgdma_msg *msg, uint32_t rank, int error)
+{
+	struct msg_peer *peer = &msg->peer[rank];
+	struct bgdma_msg_message *m = peer->in.message;
+
+	peer->in.active = false;
+	if (!m) {
+		request_received(peer->in.request, error);
+		peer_owe(msg, peer, peer->in.length);
+		return;
+	}
+	m->arrived = true;
+	m->error = error;
+	if (m->request)
+		message_deliver(msg, m, m->request);
+}
+
+void arriving_fail(struct bgdma_msg *msg, uint32_t rank, int error)
+{
+	if (msg->peer[rank].in.active)
+		arriving_end(msg, rank, error);
+}
+
+/* The next packet of a message. */
+static int eager_go_on(struct bgdma_msg *msg, uint32_t rank,
+		       const struct bgdma_packet *packet)
+{
+	struct arriving *in = &msg->peer[rank].in;
+
+	if (!in->active || packet->offset != in->at ||
+	    packet->msg_length != in->length ||
+	    packet->bytes > in->length - in->at) {
+		arriving_fail(msg, rank, -EIO);
+		return -EBADMSG;
+	}
+	if (in->message)
+		memcpy(in->message->data + in->at, bgdma_packet_data(packet),
+		       packet->bytes);
+	else
+		request_fill(in->request, in->at, bgdma_packet_data(packet),
+			     packet->bytes);
+	in->at += packet->bytes;
+	if (in->at == in->length)
+		arriving_end(msg, rank, 0);
+	return 0;
+}
+
+int on_eager(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct bgdma_msg *msg = arg;
+	struct msg_peer *peer = &msg->peer[rank];
+	struct match_key key = word_key(rank, bgdma_packet_word(packet));
+	uint64_t length = packet->msg_length;
+	struct bgdma_msg_message *m = NULL;
+	struct bgdma_msg_request *r;
+
+	if (bgdma_unlikely(packet->flags & BGDMA_PACKET_ERROR)) {
+		arriving_fail(msg, rank, -EIO);
+		return 0;
+	}
+	if (packet->offset)
+		return eager_go_on(msg, rank, packet);
+	arriving_fail(msg, rank, -EIO);
+	if (bgdma_unlikely(length > msg->window || packet->bytes > length ||
+			   key.tag > BGDMA_MSG_TAG_MAX ||
+			   length + MESSAGE_COST > msg->window - peer->held))
+		return -EBADMSG;
+	r = posted_take(msg, key);
+	if (r) {
+		request_match(r, key, length);
+		request_fill(r, 0, bgdma_packet_data(packet), packet->bytes);
+	} else {
+		m = message_new(msg, key, MESSAGE_EAGER, length, length);
+		if (!m)
+			return -EAGAIN;
+		if (packet->bytes)
+			memcpy(m->data, bgdma_packet_data(packet),
+			       packet->bytes);
+		message_keep(msg, m);
+	}
+	peer->held += length + MESSAGE_COST;
+	if (packet->bytes < length) {
+		peer->in = (struct arriving){
+			.active = true, .at = packet->bytes, .length = length,
+			.request = r, .message = m,
+		};
+	} else if (r) {
+		request_received(r, 0);
+		peer_owe(msg, peer, length);
+	} else {
+		m->arrived = true;
+	}
+	return 0;
+}
+
+/* ---- Announced messages ------------------------------------------------ */
+
+static void on_received(void *arg, int result, uint64_t bytes)
+{
+	struct bgdma_msg_request *r = arg;
+
+	r->msg->moving--;
+	r->msg->stuck = false;
+	r->status.length = bytes;
+	request_received(r, result);
+}
+
+/* Let a message come, or its sender know that it is received as it is. */
+static int accept_try(struct bgdma_msg *msg, const struct bgdma_rts *rts,
+		      enum message_kind kind, struct bgdma_msg_request *r)
+{
+	struct bgdma_accept_attr a = {
+		.length = r->length < rts->length ? r->length : rts->length,
+		.done = on_received, .arg = r,
+	};
+	int ret;
+
+	if (kind == MESSAGE_EMPTY || !r->length) {
+		ret = bgdma_rendezvous_refuse(msg->ep, rts);
+		if (!ret)
+			request_received(r, 0);
+		return ret;
+	}
+	a.to = place_of(msg, r->data, r->length);
+	if (!a.to.region) {
+		if (msg->stuck)
+			return -ENOBUFS;
+		a.data = r->data;
+	}
+	ret = bgdma_rendezvous_accept(msg->ep, rts, &a);
+	if (!ret)
+		msg->moving++;
+	return ret;
+}
+
+/* A receive has its message, but the message cannot come: ever, or yet. */
+static void accept_failed(struct bgdma_msg *msg, struct bgdma_msg_message *m,
+			  struct bgdma_msg_request *r, int error)
+{
+	if (short_of_room(msg, error)) {
+		r->message = m;
+		request_queue_add(&msg->retries, r);
+		return;
+	}
+	(void)bgdma_rendezvous_refuse(msg->ep, &m->rts);
+	message_free(msg, m);
+	request_received(r, error);
+}
+
+static void announced_receive(struct bgdma_msg *msg,
+			      struct bgdma_msg_message *m,
+			      struct bgdma_msg_request *r)
+{
+	int ret;
+
+	request_match(r, m->key, m->length);
+	ret = accept_try(msg, &m->rts, m->kind, r);
+	if (ret)
+		accept_failed(msg, m, r, ret);
+	else
+		message_free(msg, m);
+}
+
+int retries_progress(struct bgdma_msg *msg)
+{
+	struct bgdma_msg_request *r;
+	struct bgdma_msg_message *m;
+	int n = 0, ret;
+
+	while ((r = msg->retries.first)) {
+		m = r->message;
+		ret = accept_try(msg, &m->rts, m->kind, r);
+		if (ret && short_of_room(msg, ret))
+			break;
+		request_queue_take(&msg->retries);
+		r->message = NULL;
+		if (ret)
+			accept_failed(msg, m, r, ret);
+		else
+			message_free(msg, m);
+		n++;
+	}
+	return n;
+}
+
+void message_receive(struct bgdma_msg *msg, struct bgdma_msg_message *m,
+		     struct bgdma_msg_request *r)
+{
+	if (m->kind != MESSAGE_EAGER) {
+		msg->peer[m->key.rank].announced--;
+		announced_receive(msg, m, r);
+	} else if (m->arrived) {
+		message_deliver(msg, m, r);
+	} else {
+		m->request = r;
+	}
+}
+
+static int announced(struct bgdma_msg *msg, uint32_t rank,
+		     const struct bgdma_packet *packet, enum message_kind kind)
+{
+	struct msg_peer *peer = &msg->peer[rank];
+	struct bgdma_msg_message *m;
+	struct bgdma_msg_request *r;
+	struct match_key key;
+	struct bgdma_rts rts;
+	uint64_t length;
+	int ret = bgdma_rts_read(&rts, rank, packet);
+
+	key = word_key(rank, bgdma_packet_word(packet));
+	if (ret || peer->announced == ANNOUNCED_MAX ||
+	    key.tag > BGDMA_MSG_TAG_MAX)
+		return -EBADMSG;
+	length = kind == MESSAGE_EMPTY ? 0 : rts.length;
+	m = message_new(msg, key, kind, length, 0);
+	if (!m)
+		return -EAGAIN;
+	m->rts = rts;
+	r = posted_take(msg, key);
+	if (r) {
+		announced_receive(msg, m, r);
+		return 0;
+	}
+	peer->announced++;
+	message_keep(msg, m);
+	return 0;
+}
+
+int on_rts(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	return announced(arg, rank, packet, MESSAGE_RTS);
+}
+
+int on_empty(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	return announced(arg, rank, packet, MESSAGE_EMPTY);
+}

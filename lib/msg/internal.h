@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * What the files of the msg module share. It stands on the sys layer's public
+ * header alone.
+ */
+#ifndef BGDMA_MSG_INTERNAL_H
+#define BGDMA_MSG_INTERNAL_H
+
+#include <stddef.h>
+
+#include <bgdma/msg.h>
+#include <bgdma/rendezvous.h>
+
+#include "../spi/attr.h"
+#include "match.h"
+
+/* What a message takes of its sender's part of our memory, beside its bytes. */
+#define MESSAGE_COST	128U
+
+/* A word of the sys layer: 16 bits of context, 32 of tag. */
+static inline uint64_t word_make(struct match_key key)
+{
+	return (uint64_t)key.context << 32 | key.tag;
+}
+
+static inline struct match_key word_key(uint32_t rank, uint64_t word)
+{
+	return (struct match_key){
+		.rank = rank, .tag = (uint32_t)word,
+		.context = (uint16_t)(word >> 32),
+	};
+}
+
+#define owner_of(link_, type, member)					\
+	((type *)(void *)((char *)(link_) - offsetof(type, member)))
+
+/*
+ * A message to be sent, or a receive.
+ * @link: a receive that waits for a message
+ * @key: what was asked for; of a send with the rank of the target
+ * @next: unused ones; sends that wait for their turn; receives to be retried
+ * @message: a receive to be retried: of this
+ * @queued: in a queue by @next
+ * @posted: in the table of receives
+ * @orphan: to be freed when it is done
+ * @owned: @data is ours; @pieces, if any, tell where it goes
+ */
+struct bgdma_msg_request {
+	struct match_link link;
+	struct match_key key;
+	struct bgdma_msg_request *next;
+	struct bgdma_msg *msg;
+	struct bgdma_msg_message *message;
+	bool used, done, queued, posted, orphan, synchronous, owned;
+	char *data;
+	size_t length;
+	struct iovec *pieces;
+	unsigned int count;
+	struct bgdma_msg_status status;
+};
+
+struct request_queue {
+	struct bgdma_msg_request *first, **last;
+};
+
+#define REQUESTS_CHUNK	64
+
+struct request_chunk {
+	struct request_chunk *next;
+	struct bgdma_msg_request request[REQUESTS_CHUNK];
+};
+
+enum message_kind {
+	MESSAGE_EAGER,		/* @data has what has arrived */
+	MESSAGE_RTS,		/* @rts */
+	MESSAGE_EMPTY		/* @rts, which is to be refused: 0 bytes */
+};
+
+/*
+ * A message that came before its receive.
+ * @link: by which receives find it, for each sum of wildcards
+ * @taken: by a probe: not in the table
+ * @request: a receive that gets it when it has arrived as a whole
+ */
+struct bgdma_msg_message {
+	struct match_link link[MATCH_KINDS];
+	struct bgdma_msg_message *next, **at;	/* of all */
+	struct match_key key;
+	enum message_kind kind;
+	bool taken, arrived;
+	int error;
+	uint64_t length;
+	struct bgdma_msg_request *request;
+	struct bgdma_rts rts;
+	char data[];
+};
+
+/* An eager message of several packets that is arriving. */
+struct arriving {
+	bool active;
+	uint64_t at, length;
+	struct match_key key;
+	struct bgdma_msg_request *request;	/* one of the two */
+	struct bgdma_msg_message *message;
+};
+
+/*
+ * Another process.
+ * @credit: of our part of its memory, what is left
+ * @held: of its part of our memory, what it has taken and not got back
+ * @owed: of that, what it can have back
+ * @announced: messages of its that we keep
+ * @sends: wait for their turn; those behind wait, too
+ * @due: in the list of those whose sends or credits found no room
+ */
+struct msg_peer {
+	uint64_t credit, held, owed;
+	uint32_t announced;
+	struct request_queue sends;
+	struct arriving in;
+	struct msg_peer *next_due;
+	bool due, down;
+};
+
+/* Memory that all may use. */
+struct exposed {
+	struct exposed *next;
+	struct bgdma_region *region;
+	char *addr;
+	uint64_t bytes;
+};
+
+struct bgdma_msg {
+	struct bgdma_msg_attr attr;
+	struct bgdma_endpoint *ep;
+	uint32_t size;
+	bool ready;			/* committed */
+	uint64_t window;		/* part of each peer */
+	uint32_t eager, rts, empty, credit;	/* operations */
+	struct msg_peer *peer;
+	struct msg_peer *due;
+	struct match_table posted, unexpected;
+	struct bgdma_msg_message *messages;
+	struct request_queue retries;	/* receives that found no room */
+	unsigned int moving;		/* rendezvous under way */
+	bool stuck;			/* until one of them ends */
+	struct request_chunk *chunks;
+	struct bgdma_msg_request *unused;
+	struct bgdma_msg_request sent;	/* all that were done at once */
+	struct exposed *exposed;
+	struct bgdma_region *nothing;	/* what an empty message is about */
+	struct bgdma_msg_stats stats;
+};
+
+static inline void request_queue_init(struct request_queue *queue)
+{
+	queue->first = NULL;
+	queue->last = &queue->first;
+}
+
+static inline void request_queue_add(struct request_queue *queue,
+				     struct bgdma_msg_request *r)
+{
+	r->queued = true;
+	r->next = NULL;
+	*queue->last = r;
+	queue->last = &r->next;
+}
+
+static inline void request_queue_take(struct request_queue *queue)
+{
+	struct bgdma_msg_request *r = queue->first;
+
+	r->queued = false;
+	queue->first = r->next;
+	if (!queue->first)
+		queue->last = &queue->first;
+}
+
+/* msg.c */
+/* Whether there is something to stand on. */
+bool msg_ready(struct bgdma_msg *msg);
+/* Have what waits for room at a peer tried again with the next progress. */
+void peer_due(struct bgdma_msg *msg, struct msg_peer *peer);
+/* A place in exposed memory, if all of it is in one; else region is NULL. */
+struct bgdma_place place_of(const struct bgdma_msg *msg, const void *data,
+			    size_t length);
+/* Whether an error of the layers below goes away by itself: then wait. */
+bool short_of_room(struct bgdma_msg *msg, int error);
+
+/* request.c */
+struct bgdma_msg_request *request_get(struct bgdma_msg *msg);
+void request_put(struct bgdma_msg_request *r);
+/* One with memory of its own; or NULL. */
+struct bgdma_msg_request *request_own(struct bgdma_msg *msg, size_t length);
+/* What will be in that memory goes to these pieces. -ENOMEM. */
+int request_scatter(struct bgdma_msg_request *r, const struct iovec *pieces,
+		    unsigned int count);
+/* How much it is in all: 0; -EINVAL; -EMSGSIZE. */
+int pieces_length(const struct iovec *pieces, unsigned int count,
+		  size_t *length);
+/* It is complete, and its status filled in, but for the error. */
+void request_done(struct bgdma_msg_request *r, int error);
+/* What all calls that wait do; @holds is called where callbacks run. */
+int msg_wait(struct bgdma_msg *msg, bool (*holds)(void *arg), void *arg);
+/* What all do that do not: look, make progress, look again. -EAGAIN: no. */
+int msg_look(struct bgdma_msg *msg, bool (*holds)(void *arg), void *arg);
+void requests_release(struct bgdma_msg *msg);
+
+/* send.c */
+/* Send what waits, as far as it goes: how much. -EAGAIN: none, try again. */
+int sends_progress(struct bgdma_msg *msg, struct msg_peer *peer);
+void sends_fail(struct msg_peer *peer, int error);
+/* Whether it had not begun. */
+bool send_cancel(struct bgdma_msg_request *r);
+
+/* arrive.c */
+bgdma_packet_fn on_eager, on_rts, on_empty;
+/* What is arriving from a peer does not go on. */
+void arriving_fail(struct bgdma_msg *msg, uint32_t rank, int error);
+/* Give a receive its message, which is in no table. */
+void message_receive(struct bgdma_msg *msg, struct bgdma_msg_message *m,
+		     struct bgdma_msg_request *r);
+/* No receive or probe finds it any more. */
+void message_take(struct bgdma_msg *msg, struct bgdma_msg_message *m);
+void messages_release(struct bgdma_msg *msg);
+/* Give a peer its part of our memory back. */
+int credit_send(struct bgdma_msg *msg, struct msg_peer *peer);
+/* Receives that found no room. */
+int retries_progress(struct bgdma_msg *msg);
+
+/* receive.c */
+void receives_fail(struct bgdma_msg *msg, uint32_t rank, int error);
+
+#endif /* BGDMA_MSG_INTERNAL_H */

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Tagged messages on an endpoint: a module of the sys layer.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define EAGER_DEFAULT		4096U
+#define UNEXPECTED_DEFAULT	(16ULL << 20)
+#define EAGER_MAX		(32U << 10)	/* an endpoint can copy it */
+#define MESSAGES_MIN		4U	/* that a peer has room for at least */
+
+static uint64_t variable(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+	char *end;
+	uint64_t value;
+
+	if (!text || !*text)
+		return otherwise;
+	value = strtoull(text, &end, 10);
+	return *end || !value ? otherwise : value;
+}
+
+static int attr_complete(struct bgdma_msg *msg)
+{
+	struct bgdma_msg_attr *a = &msg->attr;
+
+	if (!a->eager_bytes)
+		a->eager_bytes = (uint32_t)variable("BGDMA_EAGER_BYTES",
+						    EAGER_DEFAULT);
+	if (!a->unexpected_bytes)
+		a->unexpected_bytes = variable("BGDMA_UNEXPECTED_BYTES",
+					       UNEXPECTED_DEFAULT);
+	msg->window = a->unexpected_bytes / msg->size;
+	if (msg->window < MESSAGES_MIN * MESSAGE_COST)
+		msg->window = MESSAGES_MIN * MESSAGE_COST;
+	/* A peer's part is not to be one message. */
+	if (a->eager_bytes > msg->window / MESSAGES_MIN - MESSAGE_COST)
+		a->eager_bytes = (uint32_t)(msg->window / MESSAGES_MIN) -
+				 MESSAGE_COST;
+	return a->eager_bytes > EAGER_MAX ? -EINVAL : 0;
+}
+
+/* A peer gives back what we had taken of its memory. */
+static int on_credit(void *arg, uint32_t rank,
+		     const struct bgdma_packet *packet)
+{
+	struct bgdma_msg *msg = arg;
+	struct msg_peer *peer = &msg->peer[rank];
+	uint64_t bytes = bgdma_packet_word(packet);
+
+	if (packet->msg_length || bytes > msg->window - peer->credit)
+		return -EBADMSG;
+	peer->credit += bytes;
+	return 0;
+}
+
+void peer_due(struct bgdma_msg *msg, struct msg_peer *peer)
+{
+	if (peer->due)
+		return;
+	peer->due = true;
+	peer->next_due = msg->due;
+	msg->due = peer;
+}
+
+static int work(void *arg)
+{
+	struct bgdma_msg *msg = arg;
+	struct msg_peer *peer, *list = msg->due;
+	int n = 0, ret, again = 0;
+
+	if (msg->retries.first)
+		n += retries_progress(msg);
+	msg->due = NULL;
+	while ((peer = list)) {
+		list = peer->next_due;
+		peer->due = false;
+		ret = credit_send(msg, peer);
+		if (!ret)
+			ret = sends_progress(msg, peer);
+		if (ret > 0)
+			n += ret;
+		else
+			again |= ret;
+		if (ret == -EAGAIN || peer->sends.first)
+			peer_due(msg, peer);
+	}
+	return n ? n : again;
+}
+
+static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
+{
+	struct bgdma_msg *msg = arg;
+	struct msg_peer *peer;
+
+	if (info->rank >= msg->size)
+		return;
+	peer = &msg->peer[info->rank];
+	if (info->trouble == BGDMA_TROUBLE_CUT &&
+	    (!info->operation || info->operation == msg->eager)) {
+		arriving_fail(msg, info->rank, -EIO);
+	} else if (info->trouble == BGDMA_TROUBLE_PEER_DOWN) {
+		peer->down = true;
+		arriving_fail(msg, info->rank, -EHOSTDOWN);
+		sends_fail(peer, -EHOSTDOWN);
+		receives_fail(msg, info->rank, -EHOSTDOWN);
+	}
+}
+
+static void release(void *arg)
+{
+	struct bgdma_msg *msg = arg;
+	struct exposed *exposed;
+
+	messages_release(msg);
+	requests_release(msg);
+	while ((exposed = msg->exposed)) {
+		msg->exposed = exposed->next;
+		free(exposed);
+	}
+	match_destroy(&msg->posted);
+	match_destroy(&msg->unexpected);
+	free(msg->peer);
+	free(msg);
+}
+
+static int operations_register(struct bgdma_msg *msg)
+{
+	char eager[BGDMA_OPERATION_NAME_MAX];
+	const struct bgdma_operation_attr ops[] = {
+		{ .name = eager, .packet = on_eager },
+		{ .name = "rts", .packet = on_rts },
+		{ .name = "empty", .packet = on_empty },
+		{ .name = "credit", .packet = on_credit,
+		  .flags = BGDMA_OPERATION_CONTROL },
+	};
+	uint32_t *const id[] = {
+		&msg->eager, &msg->rts, &msg->empty, &msg->credit,
+	};
+	struct bgdma_operation_attr op;
+	unsigned int i;
+	int ret = 0;
+
+	/* Who would have another window is told so by the commit. */
+	snprintf(eager, sizeof(eager), "eager, %llu bytes for each peer",
+		 (unsigned long long)msg->window);
+	for (i = 0; !ret && i < sizeof(ops) / sizeof(ops[0]); i++) {
+		op = ops[i];
+		op.module = "msg";
+		op.arg = msg;
+		ret = bgdma_operation_register(msg->ep, &op, id[i]);
+	}
+	return ret;
+}
+
+static int peers_create(struct bgdma_msg *msg)
+{
+	uint32_t i;
+
+	msg->peer = calloc(msg->size, sizeof(*msg->peer));
+	if (!msg->peer)
+		return -ENOMEM;
+	for (i = 0; i < msg->size; i++) {
+		msg->peer[i].credit = msg->window;
+		request_queue_init(&msg->peer[i].sends);
+	}
+	return 0;
+}
+
+int bgdma_msg_create_sized(struct bgdma_msg **msgp, struct bgdma_endpoint *ep,
+			   const struct bgdma_msg_attr *attr, size_t size)
+{
+	struct bgdma_module_attr module = {
+		.work = work, .trouble = on_trouble, .release = release,
+	};
+	struct bgdma_msg *msg = calloc(1, sizeof(*msg));
+	int ret;
+
+	if (!msg)
+		return -ENOMEM;
+	msg->ep = ep;
+	msg->size = bgdma_endpoint_size(ep);
+	msg->sent.msg = msg;
+	msg->sent.done = true;
+	request_queue_init(&msg->retries);
+	ret = attr_copy(&msg->attr, sizeof(msg->attr), attr, size);
+	if (!ret)
+		ret = attr_complete(msg);
+	if (!ret)
+		ret = match_init(&msg->posted);
+	if (!ret)
+		ret = match_init(&msg->unexpected);
+	if (!ret)
+		ret = peers_create(msg);
+	module.arg = msg;
+	/* From here on the endpoint has callbacks to us. */
+	if (!ret)
+		ret = bgdma_module_add(ep, &module);
+	if (ret) {
+		release(msg);
+		return ret;
+	}
+	ret = operations_register(msg);
+	if (!ret)
+		*msgp = msg;
+	return ret;
+}
+
+bool msg_ready(struct bgdma_msg *msg)
+{
+	if (!msg->ready)
+		msg->ready = bgdma_endpoint_peer(msg->ep, 0);
+	return msg->ready;
+}
+
+/*
+ * What one rendezvous takes another gives back. While there is none the error
+ * is final.
+ */
+bool short_of_room(struct bgdma_msg *msg, int error)
+{
+	if (error == -EAGAIN)
+		return true;
+	if (!msg->moving || (error != -ENOMEM && error != -ENOSPC &&
+			     error != -EDQUOT && error != -ENOBUFS))
+		return false;
+	msg->stuck = true;
+	return true;
+}
+
+int bgdma_msg_expose(struct bgdma_msg *msg, struct bgdma_region *region)
+{
+	struct exposed *exposed = calloc(1, sizeof(*exposed));
+	int ret;
+
+	if (!exposed)
+		return -ENOMEM;
+	exposed->region = region;
+	exposed->addr = bgdma_region_addr(region);
+	exposed->bytes = bgdma_region_length(region);
+	ret = bgdma_endpoint_expose(msg->ep, region,
+				    BGDMA_RIGHT_READ | BGDMA_RIGHT_WRITE);
+	if (ret) {
+		free(exposed);
+		return ret;
+	}
+	bgdma_endpoint_lock(msg->ep);
+	exposed->next = msg->exposed;
+	msg->exposed = exposed;
+	bgdma_endpoint_unlock(msg->ep);
+	return 0;
+}
+
+struct bgdma_place place_of(const struct bgdma_msg *msg, const void *data,
+			    size_t length)
+{
+	const struct exposed *e;
+	const char *p = data;
+
+	for (e = msg->exposed; e; e = e->next)
+		if (p >= e->addr && length <= e->bytes &&
+		    (uint64_t)(p - e->addr) <= e->bytes - length)
+			return (struct bgdma_place){
+				e->region, (uint64_t)(p - e->addr),
+			};
+	return (struct bgdma_place){ 0 };
+}
+
+void bgdma_msg_stats_sized(struct bgdma_msg *msg, struct bgdma_msg_stats *stats,
+			   size_t size)
+{
+	size_t known = size < sizeof(*stats) ? size : sizeof(*stats);
+
+	bgdma_endpoint_lock(msg->ep);
+	memset(stats, 0, size);
+	memcpy(stats, &msg->stats, known);
+	bgdma_endpoint_unlock(msg->ep);
+}

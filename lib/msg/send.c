@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Messages out: eagerly while they are short and the target has room for them,
+ * else announced. Messages to one process go in order: behind one that waits
+ * all others wait.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+static bool goes_eagerly(const struct bgdma_msg *msg,
+			 const struct msg_peer *peer, size_t length)
+{
+	return length <= msg->attr.eager_bytes &&
+	       length + MESSAGE_COST <= peer->credit;
+}
+
+static int eager_send(struct bgdma_msg *msg, struct msg_peer *peer,
+		      struct match_key key, const void *data, size_t length)
+{
+	const struct bgdma_send_attr send = {
+		.operation = msg->eager, .dest = key.rank,
+		.word = word_make(key), .data = data, .length = length,
+	};
+	int ret = bgdma_endpoint_send(msg->ep, &send);
+
+	if (ret)
+		return ret;
+	peer->credit -= length + MESSAGE_COST;
+	msg->stats.eager++;
+	return 0;
+}
+
+/* ---- By rendezvous ----------------------------------------------------- */
+
+/* The target has taken it, or as much as it wanted (which may be nothing). */
+static void on_sent(void *arg, int result, uint64_t bytes)
+{
+	struct bgdma_msg_request *r = arg;
+
+	(void)bytes;
+	r->msg->moving--;
+	r->msg->stuck = false;
+	request_done(r, result == -ECANCELED ? 0 : result);
+}
+
+/* What a message without bytes is about: a rendezvous has one at least. */
+static int nothing_create(struct bgdma_msg *msg)
+{
+	int ret;
+
+	if (msg->nothing)
+		return 0;
+	ret = bgdma_region_alloc(bgdma_endpoint_ctx(msg->ep), 1,
+				 BGDMA_LOCAL_READ, &msg->nothing);
+	return ret ? ret : bgdma_endpoint_expose(msg->ep, msg->nothing,
+						 BGDMA_RIGHT_READ);
+}
+
+static int announce(struct bgdma_msg_request *r)
+{
+	struct bgdma_msg *msg = r->msg;
+	struct bgdma_rendezvous_attr a = {
+		.operation = msg->rts, .dest = r->key.rank,
+		.word = word_make(r->key), .length = r->length,
+		.done = on_sent, .arg = r,
+	};
+	int ret;
+
+	if (!r->length) {
+		ret = nothing_create(msg);
+		if (ret)
+			return ret;
+		a.operation = msg->empty;
+		a.length = 1;
+		a.from.region = msg->nothing;
+	} else {
+		a.from = place_of(msg, r->data, r->length);
+		if (!a.from.region) {
+			if (msg->stuck)
+				return -ENOBUFS;
+			a.data = r->data;
+		}
+		if (r->length > msg->attr.portion)
+			a.portion = msg->attr.portion;
+	}
+	ret = bgdma_rendezvous_send(msg->ep, &a);
+	if (ret)
+		return ret;
+	msg->moving++;
+	msg->stats.announced++;
+	if (r->length <= msg->attr.eager_bytes && !r->synchronous)
+		msg->stats.for_room++;
+	return 0;
+}
+
+/* ---- In order ---------------------------------------------------------- */
+
+static int send_try(struct bgdma_msg_request *r, struct msg_peer *peer)
+{
+	int ret;
+
+	if (r->synchronous || !goes_eagerly(r->msg, peer, r->length))
+		return announce(r);
+	ret = eager_send(r->msg, peer, r->key, r->data, r->length);
+	if (!ret)
+		request_done(r, 0);
+	return ret;
+}
+
+int sends_progress(struct bgdma_msg *msg, struct msg_peer *peer)
+{
+	struct bgdma_msg_request *r;
+	int n = 0, ret;
+
+	while ((r = peer->sends.first)) {
+		ret = send_try(r, peer);
+		if (ret && short_of_room(msg, ret))
+			return n || ret != -EAGAIN ? n : ret;
+		request_queue_take(&peer->sends);
+		if (ret)
+			request_done(r, ret);
+		n++;
+	}
+	return n;
+}
+
+void sends_fail(struct msg_peer *peer, int error)
+{
+	struct bgdma_msg_request *r;
+
+	while ((r = peer->sends.first)) {
+		request_queue_take(&peer->sends);
+		request_done(r, error);
+	}
+}
+
+bool send_cancel(struct bgdma_msg_request *r)
+{
+	struct request_queue *queue = &r->msg->peer[r->key.rank].sends;
+	struct bgdma_msg_request **at = &queue->first;
+
+	while (*at && *at != r)
+		at = &(*at)->next;
+	if (!*at)
+		return false;
+	*at = r->next;
+	if (!*at)
+		queue->last = at;
+	r->queued = false;
+	return true;
+}
+
+/* Take a message over that cannot be done at once. It is begun, or waits. */
+static void send_start(struct bgdma_msg_request *r)
+{
+	struct bgdma_msg *msg = r->msg;
+	struct msg_peer *peer = &msg->peer[r->key.rank];
+	int ret = peer->sends.first ? -EAGAIN : send_try(r, peer);
+
+	if (!ret)
+		return;
+	if (!short_of_room(msg, ret)) {
+		request_done(r, ret);
+		return;
+	}
+	msg->stats.waited++;
+	request_queue_add(&peer->sends, r);
+	peer_due(msg, peer);
+}
+
+static int send_check(struct bgdma_msg *msg, const void *data, size_t length,
+		      uint32_t dest, uint32_t tag)
+{
+	if (!msg_ready(msg))
+		return -ENOTCONN;
+	if (length > BGDMA_RENDEZVOUS_MAX)
+		return -EMSGSIZE;
+	if ((dest >= msg->size && dest != BGDMA_MSG_NO_RANK) ||
+	    tag > BGDMA_MSG_TAG_MAX || (length && !data))
+		return -EINVAL;
+	return 0;
+}
+
+/* With the lock. */
+static int send_begin(struct bgdma_msg *msg, const void *data, size_t length,
+		      struct match_key key, bool synchronous,
+		      struct bgdma_msg_request **request)
+{
+	struct msg_peer *peer = &msg->peer[key.rank];
+	struct bgdma_msg_request *r;
+
+	*request = &msg->sent;
+	if (key.rank == BGDMA_MSG_NO_RANK)
+		return 0;
+	if (!synchronous && !peer->sends.first &&
+	    goes_eagerly(msg, peer, length) &&
+	    !eager_send(msg, peer, key, data, length))
+		return 0;
+	r = request_get(msg);
+	if (!r)
+		return -ENOMEM;
+	r->key = key;
+	r->data = (char *)(uintptr_t)data;	/* only read */
+	r->length = length;
+	r->synchronous = synchronous;
+	*request = r;
+	send_start(r);
+	return 0;
+}
+
+static int send_any(struct bgdma_msg *msg, const void *data, size_t length,
+		    struct match_key key, bool synchronous,
+		    struct bgdma_msg_request **request)
+{
+	int ret = send_check(msg, data, length, key.rank, key.tag);
+
+	if (ret)
+		return ret;
+	bgdma_endpoint_lock(msg->ep);
+	ret = send_begin(msg, data, length, key, synchronous, request);
+	bgdma_endpoint_unlock(msg->ep);
+	return ret;
+}
+
+int bgdma_msg_isend(struct bgdma_msg *msg, const void *data, size_t length,
+		    uint32_t dest, uint32_t tag, uint16_t context,
+		    struct bgdma_msg_request **request)
+{
+	const struct match_key key = { dest, tag, context };
+
+	return send_any(msg, data, length, key, false, request);
+}
+
+int bgdma_msg_issend(struct bgdma_msg *msg, const void *data, size_t length,
+		     uint32_t dest, uint32_t tag, uint16_t context,
+		     struct bgdma_msg_request **request)
+{
+	const struct match_key key = { dest, tag, context };
+
+	return send_any(msg, data, length, key, true, request);
+}
+
+int bgdma_msg_send(struct bgdma_msg *msg, const void *data, size_t length,
+		   uint32_t dest, uint32_t tag, uint16_t context)
+{
+	const struct match_key key = { dest, tag, context };
+	struct bgdma_msg_request *request;
+	int ret = send_any(msg, data, length, key, false, &request);
+
+	return ret ? ret : bgdma_msg_wait(&request, NULL);
+}
+
+int bgdma_msg_ssend(struct bgdma_msg *msg, const void *data, size_t length,
+		    uint32_t dest, uint32_t tag, uint16_t context)
+{
+	const struct match_key key = { dest, tag, context };
+	struct bgdma_msg_request *request;
+	int ret = send_any(msg, data, length, key, true, &request);
+
+	return ret ? ret : bgdma_msg_wait(&request, NULL);
+}
+
+int bgdma_msg_isendv(struct bgdma_msg *msg, const struct iovec *pieces,
+		     unsigned int count, uint32_t dest, uint32_t tag,
+		     uint16_t context, struct bgdma_msg_request **request)
+{
+	const struct match_key key = { dest, tag, context };
+	struct bgdma_msg_request *r;
+	unsigned int i;
+	size_t length;
+	char *p;
+	int ret;
+
+	ret = pieces_length(pieces, count, &length);
+	if (ret)
+		return ret;
+	if (count == 1)
+		return send_any(msg, pieces->iov_base, length, key, false,
+				request);
+	ret = send_check(msg, &length, length, dest, tag);
+	if (ret)
+		return ret;
+	bgdma_endpoint_lock(msg->ep);
+	r = request_own(msg, length);
+	if (r) {
+		for (p = r->data, i = 0; i < count; p += pieces[i++].iov_len)
+			if (pieces[i].iov_len)
+				memcpy(p, pieces[i].iov_base,
+				       pieces[i].iov_len);
+		r->key = key;
+		*request = r;
+		if (dest == BGDMA_MSG_NO_RANK)
+			request_done(r, 0);
+		else
+			send_start(r);
+	}
+	bgdma_endpoint_unlock(msg->ep);
+	return r ? 0 : -ENOMEM;
+}
