@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A counter that somebody sleeps on in BGDMA_IOC_WAIT. The engine moves its
- * payload and counts, and reaches zero; or its transfer fails. Another thread of
- * the owner may put the counter to its next use at once: then the hit bit alone
- * tells the sleeper. Nobody may sleep for ever, and who sees the count must see
- * the payload.
+ * payload and counts, and reaches zero; or its transfer fails, and what it had
+ * left goes. Another thread of the owner may put the counter to its next use at
+ * once: then the hit bit alone tells the sleeper. Nobody may sleep for ever, and
+ * who sees the count must see the payload, or the error.
  */
 #define LOCS	5
 #define PROCS	3
@@ -27,6 +27,8 @@
 #define HIT_BARRIER	3	/* bgdma_counter_sub(), bgdma_counter_low() */
 #define ERROR_BARRIER	4	/* bgdma_counter_fail() */
 #define WAITER_BARRIER	5	/* bgdma_wait(): its prepare_to_wait() */
+#define ERROR_FIRST	6	/* bgdma_counter_fail(): before the count */
+#define LEFT_FULL	7	/* bgdma_counter_give_up(): its sub_return */
 
 #include "memory.pml"
 
@@ -36,6 +38,27 @@ inline wake_waiter()
 	if
 	:: waiting -> wake(1)
 	:: else
+	fi
+}
+
+/* Of a transfer that may have had something left to count. */
+inline fail()
+{
+	if
+	:: KEPT(ERROR_FIRST) -> update(ERROR, old, 1)
+	:: else
+	fi;
+	if
+	:: true ->
+		barrier(LEFT_FULL);
+		update(VALUE, old, ZERO);
+		barrier(LEFT_FULL);
+		update(HIT, old, 1)
+	:: true
+	fi;
+	if
+	:: KEPT(ERROR_FIRST)
+	:: else -> update(ERROR, old, 1)
 	fi
 }
 
@@ -51,7 +74,8 @@ proctype engine(byte me)
 		update(HIT, old, 1);
 		barrier(HIT_BARRIER);
 		wake_waiter()
-	:: update(ERROR, old, 1);
+	:: true ->
+		fail();
 		barrier(ERROR_BARRIER);
 		wake_waiter()
 	fi
@@ -82,7 +106,8 @@ proctype waiter(byte me)
 	/* Back in user space. */
 	load_acquire(VALUE, count_seen, VALUE_ACQUIRE);
 	load(PAYLOAD, payload);
-	assert(count_seen == DUE || payload)
+	load(ERROR, error);
+	assert(count_seen == DUE || payload || error)
 }
 
 /* The next bgdma_counter_add(). */

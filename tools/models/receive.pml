@@ -2,7 +2,8 @@
 /*
  * A reception FIFO with room for one packet, two packets through it, read in
  * place. The reader must find each as it was written, and may go on reading it
- * until it gives the room back.
+ * until it gives the room back. The ring of events is the same protocol, but that
+ * the kernel counts an event as lost instead of waiting for room.
  */
 #define LOCS	3
 #define PROCS	2
@@ -14,10 +15,10 @@
 #define HEAD	2	/* bgdma_rec_user.head */
 
 /* Barriers */
-#define TAIL_RELEASE	1	/* bgdma_ring_set_rec_tail() */
-#define TAIL_ACQUIRE	2	/* bgdma_rec_peek(), bgdma_rec_bytes() */
-#define HEAD_RELEASE	3	/* bgdma_rec_release() */
-#define HEAD_ACQUIRE	4	/* bgdma_ring_rec_head() */
+#define TAIL_RELEASE	1	/* bgdma_ring_set_rec_tail(), bgdma_event_post() */
+#define TAIL_ACQUIRE	2	/* bgdma_rec_peek(), bgdma_rec_bytes(), bgdma_event_peek() */
+#define HEAD_RELEASE	3	/* bgdma_rec_release(), bgdma_event_release() */
+#define HEAD_ACQUIRE	4	/* bgdma_ring_rec_head(), bgdma_event_post() */
 
 #include "memory.pml"
 
