@@ -296,6 +296,44 @@ TEST_F(put, x2_rights_of_peers)
 	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
 }
 
+/* Where the refusal of a put of 8 bytes to @off says that the bound is. */
+static __u64 bound_at(struct end *a, __u32 to, __u64 off, int code)
+{
+	struct bgdma_desc d = d_put(1, a->mem.handle, 0, to, off, 8);
+	__u64 bound;
+
+	must(run(&a->inj, &d) == code ? 0 : -EPROTO);
+	bound = a->inj.rec->bound;
+	must(clear_error(&a->n, BGDMA_KIND_INJ_FIFO, a->inj.id, 0));
+	return bound;
+}
+
+/* How long a region is: known to who may use it, as far as he may. */
+TEST_F(put, x2_length_is_nobodys_business)
+{
+	struct end *a = &self->a, *b = &self->b;
+	char *p = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	__u64 inside;
+	__u32 h;
+	int id;
+
+	must(region_pin(&b->n, p, 4 * PAGE, LOCAL_RW, &h));
+	inside = bound_at(a, h, 0, BGDMA_E_RIGHTS);
+	EXPECT_EQ(inside, bound_at(a, h, 4 * PAGE, BGDMA_E_RIGHTS));
+	EXPECT_EQ(inside, bound_at(a, h, ~0ULL, BGDMA_E_RIGHTS));
+
+	id = (int)must(grant_range(&b->n, h, 0, BGDMA_RIGHT_WRITE, 0, PAGE));
+	EXPECT_EQ(PAGE, bound_at(a, h, PAGE, BGDMA_E_BOUNDS));
+	EXPECT_EQ(PAGE, bound_at(a, h, 4 * PAGE, BGDMA_E_BOUNDS));
+	EXPECT_EQ(0, grant_revoke(&b->n, (__u32)id));
+
+	must(grant_range(&b->n, h, 0, BGDMA_RIGHT_WRITE, PAGE, 0));
+	EXPECT_EQ(4 * PAGE, bound_at(a, h, 0, BGDMA_E_BOUNDS));
+	EXPECT_EQ(4 * PAGE, bound_at(a, h, 4 * PAGE, BGDMA_E_BOUNDS));
+	EXPECT_EQ(4 * PAGE, bound_at(a, h, ~0ULL, BGDMA_E_BOUNDS));
+}
+
 TEST_F(put, x2_grant_for_one_incarnation)
 {
 	struct end *a = &self->a, *b = &self->b;

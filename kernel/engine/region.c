@@ -343,7 +343,7 @@ static bool bgdma_region_may(const struct bgdma_region *region,
 			     u64 off, u64 len, struct bgdma_fault *fault,
 			     struct bgdma_region_memo *memo)
 {
-	u64 bound = U64_MAX;
+	u64 bound = 0;	/* where no grant ends */
 
 	if (who->incarnation == ctx->who.incarnation) {
 		if (region->rights & bgdma_local_right(rights))
@@ -353,9 +353,9 @@ static bool bgdma_region_may(const struct bgdma_region *region,
 		return true;
 	}
 	*fault = (struct bgdma_fault) {
-		.code = bound == U64_MAX ? BGDMA_E_RIGHTS : BGDMA_E_BOUNDS,
+		.code = bound ? BGDMA_E_BOUNDS : BGDMA_E_RIGHTS,
 		.offset = off,
-		.bound = bound == U64_MAX ? rights : bound,
+		.bound = bound ? min(bound, region->length) : rights,
 	};
 	return false;
 }
@@ -421,11 +421,12 @@ struct bgdma_region *bgdma_region_get(struct bgdma_ctx *ctx, u32 handle,
 		return bgdma_region_none(fault, BGDMA_E_REGION, off, 0);
 	if (unlikely(region->handle != handle))
 		return bgdma_region_none(fault, BGDMA_E_STALE, off, 0);
+	/* Before the length, which is nobody's business who has no right. */
+	if (!bgdma_region_may(region, ctx, who, rights, off, len, fault, memo))
+		return NULL;
 	if (unlikely(off > region->length || len > region->length - off))
 		return bgdma_region_none(fault, BGDMA_E_BOUNDS, off,
 					 region->length);
-	if (!bgdma_region_may(region, ctx, who, rights, off, len, fault, memo))
-		return NULL;
 	if (unlikely(!bgdma_busy_get(&region->busy)))
 		return bgdma_region_none(fault, BGDMA_E_REGION, off, 0);
 	return region;
