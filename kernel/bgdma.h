@@ -512,20 +512,29 @@ struct bgdma_user {
 	struct list_head node;
 };
 
+/* What a thread does for everybody, so much of it and no more: for people. */
+enum bgdma_hold {
+	BGDMA_HOLD_POLLED,	/* contexts looked at in one hold of their lock */
+	BGDMA_HOLD_PARKED,	/* streams woken in one hold of theirs */
+	BGDMA_HOLD_RUNG,	/* FIFOs rung in one look at polled contexts */
+};
+
 int bgdma_engine_init(void);
 void bgdma_engine_exit(void);
 struct bgdma_user *bgdma_engine_join(kuid_t uid, u32 max_contexts);
 void bgdma_engine_leave(struct bgdma_user *user);
-void bgdma_doorbell(struct bgdma_ctx *ctx, bool pool);
+u32 bgdma_doorbell(struct bgdma_ctx *ctx, bool pool);
 void bgdma_stream_init(struct bgdma_stream *s, struct bgdma_ctx *ctx, u16 kind,
 		       u32 id, int (*fetch)(struct bgdma_stream *s));
 void bgdma_stream_wake(struct bgdma_stream *s);
 void bgdma_stream_own(struct bgdma_stream *s);
 void bgdma_stream_kill(struct bgdma_stream *s);
-void bgdma_stream_park(struct bgdma_stream *s, struct list_head *waiters,
+void bgdma_stream_park(struct bgdma_stream *s, struct bgdma_waiters *waiters,
 		       unsigned long timeout, u32 kind, u32 id);
 void bgdma_stream_unpark(struct bgdma_stream *s);
-void bgdma_waiters_wake(struct list_head *waiters);
+void bgdma_waiters_init(struct bgdma_waiters *waiters);
+void bgdma_waiters_wake(struct bgdma_waiters *waiters);
+void bgdma_waiters_end(struct bgdma_waiters *waiters);
 void bgdma_rec_kick(struct bgdma_rec_fifo *fifo);
 void bgdma_ctx_poll(struct bgdma_ctx *ctx);
 void bgdma_ctx_unpoll(struct bgdma_ctx *ctx);

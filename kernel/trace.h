@@ -429,6 +429,29 @@ TRACE_EVENT(bgdma_error,
 		  __entry->offset, __entry->bound, __entry->done)
 );
 
+/* A full hold: the lists are as long as users like, their locks are everybody's. */
+TRACE_EVENT(bgdma_hold,
+	TP_PROTO(unsigned int what, u32 n),
+	TP_ARGS(what, n),
+
+	TP_STRUCT__entry(
+		__field(u32, what)
+		__field(u32, n)
+	),
+
+	TP_fast_assign(
+		__entry->what = what;
+		__entry->n = n;
+	),
+
+	TP_printk("%s n=%u",
+		  __print_symbolic(__entry->what,
+				   { BGDMA_HOLD_POLLED, "polled" },
+				   { BGDMA_HOLD_PARKED, "parked" },
+				   { BGDMA_HOLD_RUNG, "rung" }),
+		  __entry->n)
+);
+
 DECLARE_EVENT_CLASS(bgdma_waiting,
 	TP_PROTO(const struct bgdma_stream *s),
 	TP_ARGS(s),

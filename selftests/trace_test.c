@@ -2,54 +2,26 @@
 /*
  * Tracepoints: each step of a transfer, and one id that joins both sides.
  */
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 
 #include "kselftest_harness.h"
+#include "tracing.h"
 #include "utils.h"
-
-#define TRACING		"/sys/kernel/tracing"
-#define INSTANCE	TRACING "/instances/bgdma_test"
-#define RECORD_CMD	TRACING "/options/record-cmd"
-
-static bool write_to(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	bool good = fd >= 0 && write(fd, text, strlen(text)) >= 0;
-
-	close(fd);
-	return good;
-}
 
 FIXTURE(trace) {
 	struct end a, b;
-	FILE *lines;
 	bool ready;
 };
 
 FIXTURE_SETUP(trace)
 {
-	self->ready = false;
-	if (access(TRACING "/instances", W_OK))
-		mount("tracefs", TRACING, "tracefs", 0, NULL);
-	if (access(TRACING "/events/bgdma", F_OK))
+	self->ready = tracing_begin();
+	if (!self->ready)
 		SKIP(return, "no tracefs");
-	/*
-	 * Names of tasks need a probe in every switch of them. Emulated
-	 * processors run such code as it was before it is patched now and then.
-	 * An instance is made with the options of the whole.
-	 */
-	must(write_to(RECORD_CMD, "0") ? 0 : -errno);
-	mkdir(INSTANCE, 0700);
-	must(write_to(RECORD_CMD, "1") ? 0 : -errno);
-	must(write_to(INSTANCE "/trace", "") ? 0 : -errno);
-	must(write_to(INSTANCE "/events/bgdma/enable", "1") ? 0 : -errno);
-	self->ready = true;
+	must(write_file(INSTANCE "/events/bgdma/enable", "1"));
 	pair_new(&self->a, &self->b);
 }
 
@@ -59,7 +31,7 @@ FIXTURE_TEARDOWN(trace)
 		return;
 	node_close(&self->b.n);
 	node_close(&self->a.n);
-	rmdir(INSTANCE);
+	tracing_end();
 }
 
 /*
@@ -68,11 +40,10 @@ FIXTURE_TEARDOWN(trace)
  */
 static unsigned int count(const char *name, ...)
 {
-	FILE *lines = fopen(INSTANCE "/trace", "r");
+	FILE *lines = tracing_lines();
 	unsigned int n = 0;
 	char line[1024], event[64];
 
-	must(lines ? 0 : -errno);
 	snprintf(event, sizeof(event), " bgdma_%s: ", name);
 	while (fgets(line, sizeof(line), lines)) {
 		const char *word, *rest = strstr(line, event);
@@ -96,10 +67,9 @@ static unsigned int count(const char *name, ...)
 /* The id of the only transfer that was fetched as such an operation. */
 static void id_of(const char *operation, char id[16])
 {
-	FILE *lines = fopen(INSTANCE "/trace", "r");
+	FILE *lines = tracing_lines();
 	char line[1024];
 
-	must(lines ? 0 : -errno);
 	id[0] = '\0';
 	while (fgets(line, sizeof(line), lines)) {
 		const char *at = strstr(line, " id=0x");
@@ -184,8 +154,8 @@ TEST_F(trace, nobody_listens)
 {
 	struct bgdma_desc d = d_nop();
 
-	must(write_to(INSTANCE "/events/bgdma/enable", "0") ? 0 : -errno);
-	must(write_to(INSTANCE "/trace", "") ? 0 : -errno);
+	must(write_file(INSTANCE "/events/bgdma/enable", "0"));
+	tracing_clear();
 	ASSERT_EQ(BGDMA_OK, run(&self->a.inj, &d));
 	EXPECT_EQ(0, count("fetch", NULL));
 }

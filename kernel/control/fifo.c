@@ -112,7 +112,7 @@ static int bgdma_put_rec(struct sk_buff *skb, struct bgdma_ctx *ctx,
 	    nla_put_u32(skb, BGDMA_A_FIFO_ARM, READ_ONCE(fifo->user->arm)) ||
 	    nla_put_u32(skb, BGDMA_A_FIFO_ARM_BYTES,
 			READ_ONCE(fifo->user->arm_bytes)) ||
-	    (!list_empty(&fifo->waiters) &&
+	    (!list_empty(&fifo->waiters.waiting) &&
 	     nla_put_flag(skb, BGDMA_A_FIFO_SENDERS_WAIT)) ||
 	    nla_put_u32(skb, BGDMA_A_FIFO_GRANTS,
 			bgdma_grants_count(&fifo->grants)))
@@ -142,7 +142,7 @@ static void bgdma_sum_rgq(const struct bgdma_rget_queue *queue,
 	u32 i;
 
 	*sum = (struct bgdma_rgq_sum) {};
-	sum->blocked = !list_empty(&queue->waiters);
+	sum->blocked = !list_empty(&queue->waiters.waiting);
 	for (i = 0; i < queue->nsubs; i++) {
 		const struct bgdma_rget_sub *sub = &queue->subs[i];
 		u32 held = READ_ONCE(sub->tail) - READ_ONCE(sub->head);

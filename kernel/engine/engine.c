@@ -156,10 +156,9 @@ static __always_inline void bgdma_doorbell_leave(struct bgdma_inj_fifo *fifo)
 	bgdma_slice_end();
 }
 
-static long bgdma_doorbell_word(struct bgdma_ctx *ctx, u32 w, long budget)
+static long bgdma_doorbell_word(struct bgdma_ctx *ctx, u32 w, u64 bits,
+				long budget)
 {
-	u64 bits = bgdma_ring_doorbell(&ctx->uctl->doorbell[w]);
-
 	while (bits) {
 		struct bgdma_inj_fifo *fifo =
 			bgdma_doorbell_own(ctx, w * 64 + __ffs64(bits), budget);
@@ -174,15 +173,17 @@ static long bgdma_doorbell_word(struct bgdma_ctx *ctx, u32 w, long budget)
 	return budget;
 }
 
-static void bgdma_doorbell_rec(struct bgdma_ctx *ctx)
+static u32 bgdma_doorbell_rec(struct bgdma_ctx *ctx)
 {
 	u64 bits = bgdma_ring_doorbell(&ctx->uctl->doorbell_rec);
+	u32 rung = 0;
 
 	while (bits) {
 		u32 id = __ffs64(bits);
 		struct bgdma_rec_fifo *fifo = NULL;
 
 		bits &= bits - 1;
+		rung++;
 		rcu_read_lock();
 		if (id < ctx->n_rec) {
 			id = array_index_nospec(id, ctx->n_rec);
@@ -192,6 +193,7 @@ static void bgdma_doorbell_rec(struct bgdma_ctx *ctx)
 			bgdma_rec_kick(fifo);
 		rcu_read_unlock();
 	}
+	return rung;
 }
 
 /**
@@ -200,16 +202,25 @@ static void bgdma_doorbell_rec(struct bgdma_ctx *ctx)
  * @pool: leave all of it to the pool
  *
  * Without @pool the caller runs the context's own streams for a small budget.
+ *
+ * Return: with @pool, how many FIFOs were rung.
  */
-void bgdma_doorbell(struct bgdma_ctx *ctx, bool pool)
+u32 bgdma_doorbell(struct bgdma_ctx *ctx, bool pool)
 {
 	u32 w, words = DIV_ROUND_UP(ctx->n_inj, 64);
 	long budget = pool ? 0 : BGDMA_INLINE_BYTES;
+	u32 rung;
 
 	trace_bgdma_doorbell(ctx, pool);
-	bgdma_doorbell_rec(ctx);
-	for (w = 0; w < words; w++)
-		budget = bgdma_doorbell_word(ctx, w, budget);
+	rung = bgdma_doorbell_rec(ctx);
+	for (w = 0; w < words; w++) {
+		u64 bits = bgdma_ring_doorbell(&ctx->uctl->doorbell[w]);
+
+		if (pool)
+			rung += hweight64(bits);
+		budget = bgdma_doorbell_word(ctx, w, bits, budget);
+	}
+	return rung;
 }
 
 /* --------------------------------------------------------------------- */
@@ -305,15 +316,19 @@ static struct bgdma_ctx *bgdma_poll_find(struct bgdma_engine *e, u64 now,
 					 const struct bgdma_ctx *last, u32 *left)
 {
 	struct bgdma_ctx *ctx, *found = NULL;
+	u32 n = 0;
 
 	spin_lock(&e->poll_lock);
 	while (!found && *left && !list_empty(&e->polled)) {
 		ctx = list_first_entry(&e->polled, struct bgdma_ctx, poll_node);
 		*left = ctx == last ? 0 : *left - 1;
 		list_move_tail(&ctx->poll_node, &e->polled);
+		n++;
 		if (bgdma_poll_rung(ctx, now) && bgdma_busy_get(&ctx->busy))
 			found = ctx;
 	}
+	if (n >= BGDMA_HOLD_MAX)
+		trace_bgdma_hold(BGDMA_HOLD_POLLED, n);
 	spin_unlock(&e->poll_lock);
 	return found;
 }
@@ -322,7 +337,7 @@ static struct bgdma_ctx *bgdma_poll_find(struct bgdma_engine *e, u64 now,
 static void bgdma_poll_pass(struct bgdma_engine *e, u64 now)
 {
 	struct bgdma_ctx *ctx, *last = NULL;
-	u32 left = BGDMA_HOLD_MAX;
+	u32 left = BGDMA_HOLD_MAX, rung = 0;
 
 	if (list_empty(&e->polled))
 		return;
@@ -330,11 +345,17 @@ static void bgdma_poll_pass(struct bgdma_engine *e, u64 now)
 	if (!list_empty(&e->polled))
 		last = list_last_entry(&e->polled, struct bgdma_ctx, poll_node);
 	spin_unlock(&e->poll_lock);
-	/* What doorbells lead to may take long: not under everybody's lock. */
-	while ((ctx = bgdma_poll_find(e, now, last, &left))) {
-		bgdma_doorbell(ctx, true);
+	/*
+	 * What doorbells lead to may take long: not under everybody's lock, and
+	 * not before others have had their turn. Who is left is first next time.
+	 */
+	while (rung < BGDMA_RUNG_MAX &&
+	       (ctx = bgdma_poll_find(e, now, last, &left))) {
+		rung += bgdma_doorbell(ctx, true);
 		bgdma_busy_put(&ctx->busy);
 	}
+	if (rung >= BGDMA_RUNG_MAX)
+		trace_bgdma_hold(BGDMA_HOLD_RUNG, rung);
 }
 
 /* --------------------------------------------------------------------- */

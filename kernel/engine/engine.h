@@ -64,6 +64,9 @@ bool bgdma_streams_expire(struct bgdma_engine *e);
  */
 #define BGDMA_HOLD_MAX		32
 
+/* And so many FIFOs are rung in one look at polled contexts, or those of one. */
+#define BGDMA_RUNG_MAX		256
+
 /* Has nothing to run until somebody else says so. */
 #define BGDMA_STREAM_STOPPED	(BIT(BGDMA_STREAM_PARKED) | \
 				 BIT(BGDMA_STREAM_ERROR) | \

@@ -152,6 +152,18 @@ int bgdma_inj_clear(struct bgdma_inj_fifo *fifo, bool flush);
 int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo, struct bgdma_cancel *arg);
 
 /**
+ * struct bgdma_waiters - streams that found no room in an object
+ * @waiting: for room, in the order in which they came; park_lock
+ * @woken: there was room, but they were too many to go on at once; park_lock
+ * @work: lets @woken go on
+ */
+struct bgdma_waiters {
+	struct list_head waiting;
+	struct list_head woken;
+	struct work_struct work;
+};
+
+/**
  * struct bgdma_rec_fifo - a reception FIFO: a ring that the engine fills
  * @lock: leaf; held for one packet
  * @ctx: owner
@@ -161,7 +173,7 @@ int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo, struct bgdma_cancel *arg);
  * @rec: error record
  * @grants: who may send to it
  * @eventfd: where arrivals go that it is armed for
- * @waiters: streams that found it full; park_lock
+ * @waiters: streams that found it full
  * @tail: bytes written; @lock
  * @packets: packets written; @lock
  * @marked: marked packets; @lock
@@ -179,7 +191,7 @@ struct bgdma_rec_fifo {
 	struct bgdma_record *rec;
 	struct bgdma_grants __rcu *grants;
 	struct bgdma_eventfd __rcu *eventfd;
-	struct list_head waiters;
+	struct bgdma_waiters waiters;
 	u64 tail;
 	u64 packets;
 	u64 marked;
@@ -230,7 +242,7 @@ struct bgdma_rget_sub {
  * @ctx: owner, which executes what arrives
  * @grants: who may inject
  * @rec: last descriptor that was refused
- * @waiters: streams that found no room; park_lock
+ * @waiters: streams that found no room
  * @refused: descriptors refused; owner of a stream
  * @quota: slots of a sub-queue, a power of two
  * @nsubs: sub-queues
@@ -245,7 +257,7 @@ struct bgdma_rget_queue {
 	struct bgdma_ctx *ctx;
 	struct bgdma_grants __rcu *grants;
 	struct bgdma_record *rec;
-	struct list_head waiters;
+	struct bgdma_waiters waiters;
 	atomic64_t refused;
 	u32 quota;
 	u32 nsubs;

@@ -43,7 +43,7 @@ int bgdma_rec_create(struct bgdma_ctx *ctx, struct bgdma_rec_create *arg,
 		return err;
 	}
 	spin_lock_init(&fifo->lock);
-	INIT_LIST_HEAD(&fifo->waiters);
+	bgdma_waiters_init(&fifo->waiters);
 	fifo->ctx = ctx;
 	fifo->id = arg->id;
 	fifo->size = arg->bytes;
@@ -67,7 +67,7 @@ int bgdma_rec_create(struct bgdma_ctx *ctx, struct bgdma_rec_create *arg,
  */
 void bgdma_rec_free(struct bgdma_rec_fifo *fifo)
 {
-	bgdma_waiters_wake(&fifo->waiters);
+	bgdma_waiters_end(&fifo->waiters);
 	bgdma_rec_clear(fifo, false);
 	bgdma_grants_drop(&fifo->grants);
 	bgdma_eventfd_drop(&fifo->eventfd);

@@ -90,7 +90,7 @@ int bgdma_rgq_create(struct bgdma_ctx *ctx, struct bgdma_rgq_create *arg,
 	if (!queue)
 		return -ENOMEM;
 	spin_lock_init(&queue->lock);
-	INIT_LIST_HEAD(&queue->waiters);
+	bgdma_waiters_init(&queue->waiters);
 	queue->ctx = ctx;
 	queue->id = arg->id;
 	queue->quota = arg->quota;
@@ -126,7 +126,7 @@ void bgdma_rgq_free(struct bgdma_rget_queue *queue)
 {
 	u32 i;
 
-	bgdma_waiters_wake(&queue->waiters);
+	bgdma_waiters_end(&queue->waiters);
 	for (i = 0; i < queue->nsubs; i++)
 		bgdma_stream_kill(&queue->subs[i].s);
 	bgdma_rgq_clear(queue, false);

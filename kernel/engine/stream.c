@@ -82,7 +82,7 @@ static void bgdma_stream_show(struct bgdma_stream *s, u32 state)
 /**
  * bgdma_stream_park() - wait for room at the target
  * @s: owned
- * @waiters: list of the object that has no room
+ * @waiters: of the object that has no room
  * @timeout: in jiffies; 0: for ever
  * @kind: of the object, for people
  * @id: of the object
@@ -93,7 +93,7 @@ static void bgdma_stream_show(struct bgdma_stream *s, u32 state)
  *
  * Context: inside a slice; the object cannot go away within it.
  */
-void bgdma_stream_park(struct bgdma_stream *s, struct list_head *waiters,
+void bgdma_stream_park(struct bgdma_stream *s, struct bgdma_waiters *waiters,
 		       unsigned long timeout, u32 kind, u32 id)
 {
 	struct bgdma_engine *e = &bgdma_engine;
@@ -103,7 +103,7 @@ void bgdma_stream_park(struct bgdma_stream *s, struct list_head *waiters,
 	s->parked_kind = kind;
 	s->parked_id = id;
 	set_bit(BGDMA_STREAM_PARKED, &s->flags);
-	list_add_tail(&s->park_node, waiters);
+	list_add_tail(&s->park_node, &waiters->waiting);
 	if (timeout) {
 		if (!s->deadline) {
 			s->deadline = jiffies + timeout ?: 1;
@@ -141,48 +141,92 @@ void bgdma_stream_unpark(struct bgdma_stream *s)
 	spin_unlock(&bgdma_engine.park_lock);
 }
 
-/* In a walk over many streams: let others have the lock now and then. */
-static void bgdma_park_breathe(struct bgdma_engine *e, u32 *n)
+/* Let the first of those go on that were woken; is somebody left? */
+static bool bgdma_waiters_next(struct bgdma_waiters *waiters)
 {
-	lockdep_assert_held(&e->park_lock);
-	if (++*n % BGDMA_HOLD_MAX)
-		return;
-	spin_unlock(&e->park_lock);
-	spin_lock(&e->park_lock);
+	struct bgdma_stream *s;
+	u32 n = 0;
+
+	lockdep_assert_held(&bgdma_engine.park_lock);
+	while (n < BGDMA_HOLD_MAX &&
+	       (s = list_first_entry_or_null(&waiters->woken,
+					     struct bgdma_stream, park_node))) {
+		bgdma_unpark_locked(s);
+		bgdma_stream_wake(s);
+		n++;
+	}
+	if (n >= BGDMA_HOLD_MAX)
+		trace_bgdma_hold(BGDMA_HOLD_PARKED, n);
+	return !list_empty(&waiters->woken);
+}
+
+static void bgdma_waiters_work(struct work_struct *work)
+{
+	struct bgdma_waiters *waiters =
+		container_of(work, struct bgdma_waiters, work);
+	bool more;
+
+	do {
+		spin_lock(&bgdma_engine.park_lock);
+		more = bgdma_waiters_next(waiters);
+		spin_unlock(&bgdma_engine.park_lock);
+		cond_resched();
+	} while (more);
+}
+
+/**
+ * bgdma_waiters_init() - nobody waits for an object yet
+ * @waiters: of the object
+ */
+void bgdma_waiters_init(struct bgdma_waiters *waiters)
+{
+	INIT_LIST_HEAD(&waiters->waiting);
+	INIT_LIST_HEAD(&waiters->woken);
+	INIT_WORK(&waiters->work, bgdma_waiters_work);
 }
 
 /**
  * bgdma_waiters_wake() - let all streams go on that wait for an object
- * @waiters: its list
+ * @waiters: of the object
  *
- * Streams that come meanwhile saw what made the caller call.
+ * Streams that come meanwhile saw what made the caller call. The first go on at
+ * once. How many there are is their owners' choice, and the caller may be a
+ * thread that works for everybody, so a worker sees to the rest.
  */
-void bgdma_waiters_wake(struct list_head *waiters)
+void bgdma_waiters_wake(struct bgdma_waiters *waiters)
 {
 	struct bgdma_engine *e = &bgdma_engine;
-	struct bgdma_stream *s;
-	LIST_HEAD(all);
-	u32 n = 0;
+	bool more;
 
 	/* The room that was made before the look at the list: see ring.h. */
 	bgdma_ring_barrier();
-	if (list_empty(waiters))
+	if (list_empty(&waiters->waiting))
 		return;
 	spin_lock(&e->park_lock);
-	list_splice_init(waiters, &all);
-	while ((s = list_first_entry_or_null(&all, struct bgdma_stream,
-					     park_node))) {
-		bgdma_unpark_locked(s);
-		bgdma_stream_wake(s);
-		bgdma_park_breathe(e, &n);
-	}
+	list_splice_tail_init(&waiters->waiting, &waiters->woken);
+	more = bgdma_waiters_next(waiters);
 	spin_unlock(&e->park_lock);
+	if (more)
+		queue_work(system_unbound_wq, &waiters->work);
+}
+
+/**
+ * bgdma_waiters_end() - let all streams go on: their object goes away
+ * @waiters: of the object, where nobody comes any more
+ *
+ * Context: may sleep.
+ */
+void bgdma_waiters_end(struct bgdma_waiters *waiters)
+{
+	bgdma_waiters_wake(waiters);
+	flush_work(&waiters->work);
 }
 
 /**
  * bgdma_streams_expire() - wake the streams that waited too long
  * @e: the engine
  *
+ * Context: may sleep.
  * Return: true if there are others that may expire later.
  */
 bool bgdma_streams_expire(struct bgdma_engine *e)
@@ -203,7 +247,13 @@ bool bgdma_streams_expire(struct bgdma_engine *e)
 			bgdma_unpark_locked(s);
 			bgdma_stream_wake(s);
 		}
-		bgdma_park_breathe(e, &n);
+		if (++n < BGDMA_HOLD_MAX)
+			continue;
+		n = 0;
+		/* The lock is everybody's. */
+		spin_unlock(&e->park_lock);
+		cond_resched();
+		spin_lock(&e->park_lock);
 	}
 	more = !list_empty(&e->timed);
 	spin_unlock(&e->park_lock);

@@ -58,7 +58,7 @@ void packet_kick(void)
 
 /* ---- What it calls ---------------------------------------------------- */
 
-void bgdma_stream_park(struct bgdma_stream *s, struct list_head *waiters,
+void bgdma_stream_park(struct bgdma_stream *s, struct bgdma_waiters *waiters,
 		       unsigned long timeout, u32 kind, u32 id)
 {
 	packet_seen.parked = true;
@@ -69,7 +69,7 @@ void bgdma_stream_unpark(struct bgdma_stream *s)
 	packet_seen.parked = false;
 }
 
-void bgdma_waiters_wake(struct list_head *waiters)
+void bgdma_waiters_wake(struct bgdma_waiters *waiters)
 {
 	packet_seen.parked = false;
 }

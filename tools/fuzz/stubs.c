@@ -107,6 +107,14 @@ STUB void bgdma_stream_unpark(struct bgdma_stream *s)
 {
 }
 
-STUB void bgdma_waiters_wake(struct list_head *waiters)
+STUB void bgdma_waiters_init(struct bgdma_waiters *waiters)
+{
+}
+
+STUB void bgdma_waiters_wake(struct bgdma_waiters *waiters)
+{
+}
+
+STUB void bgdma_waiters_end(struct bgdma_waiters *waiters)
 {
 }

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a thread of the engine does for everybody before it turns to others, and
+ * how long it keeps a lock that all need, does not grow with what a user has
+ * (X-2). Counted, not timed: the engine tells of each full batch, by the
+ * tracepoint bgdma_hold.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "tracing.h"
+#include "utils.h"
+
+#define HOLD_MAX	32U	/* BGDMA_HOLD_MAX of the engine */
+#define RUNG_MAX	256U	/* BGDMA_RUNG_MAX */
+#define CONTEXTS	40
+#define WAITERS		1000
+#define FIFOS		128
+#define RINGERS		8
+#define BATCHES		20	/* one of so many had been too large */
+
+FIXTURE(hold) {
+	bool ready;
+};
+
+FIXTURE_SETUP(hold)
+{
+	self->ready = tracing_begin();
+	if (!self->ready)
+		SKIP(return, "no tracefs");
+	must(write_file(INSTANCE "/events/bgdma/bgdma_hold/enable", "1"));
+	/* Whoever worked is polled for as long as the tests need. */
+	partition_new("4x1x1", "poll-ns 1000000000");
+}
+
+FIXTURE_TEARDOWN(hold)
+{
+	if (self->ready)
+		tracing_end();
+}
+
+struct batches {
+	unsigned int n, largest;
+};
+
+/* The full batches of a kind so far. */
+static struct batches batches(const char *kind)
+{
+	struct batches b = { 0 };
+	FILE *lines = tracing_lines();
+	char line[256], begin[64];
+	unsigned int n;
+
+	snprintf(begin, sizeof(begin), " bgdma_hold: %s n=", kind);
+	while (fgets(line, sizeof(line), lines)) {
+		const char *at = strstr(line, begin);
+
+		if (!at)
+			continue;
+		n = (unsigned int)atoi(at + strlen(begin));
+		if (n > b.largest)
+			b.largest = n;
+		b.n++;
+	}
+	fclose(lines);
+	return b;
+}
+
+static void crowd_new(struct node *n, __u32 rank, __u32 fifos)
+{
+	const struct bgdma_attach room = {
+		.ctx = BGDMA_CTX_ANY, .inj_fifos = fifos,
+	};
+
+	must(node_try(n, PARTITION, rank, &room));
+}
+
+/* The engine polls all of them; have there been enough full batches? */
+static bool polled(struct node *n)
+{
+	unsigned int i;
+
+	for (i = 0; i < CONTEXTS; i++)
+		must(doorbell(&n[i], BGDMA_DOORBELL_POOL));
+	return batches("polled").n >= BATCHES;
+}
+
+/* More contexts are polled than fit into one hold. */
+TEST_F(hold, x2_of_polled_contexts)
+{
+	struct node n[CONTEXTS];
+	unsigned int i;
+
+	for (i = 0; i < CONTEXTS; i++)
+		crowd_new(&n[i], 0, 1);
+	EXPECT_TRUE(until(polled(n)));
+	EXPECT_EQ(HOLD_MAX, batches("polled").largest);
+	for (i = 0; i < CONTEXTS; i++)
+		node_close(&n[i]);
+}
+
+/* All wait for one FIFO; its reader makes room once. */
+TEST_F(hold, x2_of_streams_that_wait)
+{
+	struct inj *f = calloc(WAITERS, sizeof(*f));
+	unsigned int i, blocked = 0;
+	struct bgdma_desc d;
+	struct node n;
+	struct rec r;
+
+	ASSERT_NE(NULL, f);
+	crowd_new(&n, 2, WAITERS);
+	ASSERT_EQ(0, rec_try(&r, &n, BGDMA_ID_ANY, BGDMA_REC_BYTES_MIN));
+	for (i = 0; i < WAITERS; i++) {
+		ASSERT_EQ(0, inj_try(&f[i], &n, BGDMA_ID_ANY, 16));
+		d = d_number(2, &r, i);
+		inject(&f[i], &d);
+	}
+	for (i = 0; i < WAITERS; i++) {
+		ASSERT_TRUE(until(load(&f[i].kern->done) ||
+				  load(&f[i].kern->state) == BGDMA_FIFO_BLOCKED));
+		blocked += !load(&f[i].kern->done);
+	}
+	ASSERT_LT(WAITERS / 2, blocked);
+	EXPECT_EQ(0, batches("parked").n);
+	for (i = 0; i < WAITERS; i++)
+		number_wait(&r);
+	EXPECT_EQ(HOLD_MAX, batches("parked").largest);
+	node_close(&n);
+	free(f);
+}
+
+/* All FIFOs of all of them; have there been enough full batches? */
+static bool rung(struct node *n)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < RINGERS; i++)
+		for (k = 0; k < FIFOS / 64; k++)
+			store(&n[i].uctl->doorbell[k], ~0ULL);
+	return batches("rung").n >= BATCHES;
+}
+
+/* FIFOs with nothing in them are rung without end; others have their turn. */
+TEST_F(hold, x2_of_doorbells_for_nothing)
+{
+	struct node n[RINGERS];
+	struct inj f;
+	unsigned int i, k;
+
+	for (i = 0; i < RINGERS; i++) {
+		crowd_new(&n[i], 0, FIFOS);
+		for (k = 0; k < FIFOS; k++)
+			ASSERT_EQ(0, inj_try(&f, &n[i], BGDMA_ID_ANY, 16));
+		must(doorbell(&n[i], BGDMA_DOORBELL_POOL));
+	}
+	EXPECT_TRUE(until(rung(n)));
+	/* Those of the last context came in one go. */
+	EXPECT_GT(RUNG_MAX + FIFOS, batches("rung").largest);
+	for (i = 0; i < RINGERS; i++)
+		node_close(&n[i]);
+}
+
+TEST_HARNESS_MAIN
