@@ -102,9 +102,7 @@ static int disagree(uint32_t rank, uint32_t size, void *arg)
 	require(!strcmp(why.module, "msg"));
 	require(strstr(why.name, "eager"));
 	require_is(1, why.rank);
-	bgdma_endpoint_destroy(t.m.ep);
-	bgdma_job_close(t.m.job);
-	return 0;
+	return member_leave(&t.m);
 }
 
 TEST(dp1_msg_disagreement_is_told_by_name)
@@ -158,8 +156,7 @@ static int death(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, bgdma_msg_send(t.msg, "self", 5, 0, 9, 0));
 	require_is(0, bgdma_msg_wait(&any, &status));
 	require_is(0, status.rank);
-	bgdma_endpoint_destroy(t.m.ep);
-	return 0;
+	return member_leave(&t.m);
 }
 
 TEST(x3_msg_death_of_a_peer)

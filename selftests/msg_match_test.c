@@ -312,16 +312,14 @@ static int many(uint32_t rank, uint32_t size, void *arg)
 		r[MANY / 2] = NULL;
 		require_is(0, bgdma_msg_waitall(r, MANY, NULL));
 		require_is(0, bgdma_msg_test(&never, NULL));
-		bgdma_endpoint_destroy(t.m.ep);
-		return 0;
+		return member_leave(&t.m);
 	}
 	require_is(0, bgdma_msg_waitall(r, MANY, NULL));
 	for (i = 0; rank == 1 && i < MANY; i++)
 		if (how->posting != ONE_NEVER || i != MANY / 2)
 			require(text_is(mem + i * EACH, EACH, 0, i));
 	if (how->posting == ONE_NEVER) {
-		bgdma_endpoint_destroy(t.m.ep);
-		return 0;
+		return member_leave(&t.m);
 	}
 	return talker_close(&t);
 }

@@ -212,11 +212,16 @@ int bgdma_msg_create_sized(struct bgdma_msg **msgp, struct bgdma_endpoint *ep,
 	return ret;
 }
 
+/* Once it is, it is: any thread may find out. */
 bool msg_ready(struct bgdma_msg *msg)
 {
-	if (!msg->ready)
-		msg->ready = bgdma_endpoint_peer(msg->ep, 0);
-	return msg->ready;
+	bool ready = __atomic_load_n(&msg->ready, __ATOMIC_RELAXED);
+
+	if (bgdma_unlikely(!ready)) {
+		ready = bgdma_endpoint_peer(msg->ep, 0);
+		__atomic_store_n(&msg->ready, ready, __ATOMIC_RELAXED);
+	}
+	return ready;
 }
 
 /*

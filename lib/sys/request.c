@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "internal.h"
+#include "../spi/memcheck.h"
 
 #define SLOTS_FIRST	64
 #define SLOTS_MAX	(1U << TOKEN_SLOT_BITS)
@@ -116,6 +117,8 @@ void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 	if (r->handle)
 		pool_give(&ep->pool[r->target ? BGDMA_RECEPTION :
 						BGDMA_INJECTION], r, result);
+	if (r->target && r->addr)
+		memory_defined(r->addr, r->bytes);
 	if (r->region)
 		(void)bgdma_region_free(r->region);
 	if (r->chain)
