@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Send a file from a process on node 0 to a process on node 1 in three ways, and
-# then by self-pacing chains (demo-chain); and modules that share a process
-# (demo-dispatch).
+# then by self-pacing chains (demo-chain); ten thousand messages over few
+# counters (demo-counters); and modules that share a process (demo-dispatch).
 #
 #	demo [-o OUTPUT] FILE
 #
@@ -178,6 +178,7 @@ if [ $result -eq 0 ]; then
 fi
 # The scenes that are programs of their own.
 if [ $result -eq 0 ] && [ -s "$file" ] && [ -x "$here/demo-chain" ]; then
-	"$here/demo-chain" "$file" && "$here/demo-dispatch" || result=1
+	"$here/demo-chain" "$file" && "$here/demo-counters" "$file" &&
+		"$here/demo-dispatch" || result=1
 fi
 leave $result

@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# LC-6: the demonstration of ten thousand messages over few counters. Needs root
+# and tools/demos on PATH.
+
+if [ "$(id -u)" != 0 ] || [ ! -c /dev/bgdma ] ||
+		! command -v demo-counters >/dev/null; then
+	echo "1..0 # SKIP needs root, the module and the demonstration"
+	exit 4
+fi
+bgdma partition del demo 2>/dev/null
+head -c 300000 /dev/urandom >/tmp/counters.$$
+told=$(demo-counters /tmp/counters.$$ 2>&1)
+code=$?
+rm -f /tmp/counters.$$
+[ "$(echo "$told" | grep -c ' 0 waited for one$')" = 8 ] || code=1
+echo "1..1"
+[ $code -eq 0 ] && echo "ok 1 lc6 counters" ||
+	echo "not ok 1 lc6 counters"
+echo "$told" | sed 's/^/# /'
+exit $code

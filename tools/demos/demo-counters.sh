@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# A file in 10,000 messages that are all outstanding at the same time, over 64
+# counters and over one, received in every order, and one of them never (LC-6).
+# Works with busybox, too.
+#
+#	demo-counters FILE
+
+here=$(cd "$(dirname "$0")" && pwd)
+file=$1
+if ! [ -s "$file" ]; then
+	echo "usage: demo-counters FILE" >&2
+	exit 2
+fi
+dir=$(mktemp -d) || exit 1
+bgdma partition add demo dims 2x1x1 || exit 1
+export BGDMA_SIZE=2 BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
+
+result=0
+echo "counters: $(wc -c <"$file") bytes in 10000 messages, all outstanding"
+for counters in 64 1; do
+	for order in in-order reversed at-random one-never; do
+		rm -rf "$BGDMA_JOB_DIR"
+		mkdir "$BGDMA_JOB_DIR"
+		BGDMA_RANK=0 "$here/counters" $counters $order "$file" \
+			>"$dir/out.0" 2>&1 &
+		BGDMA_RANK=1 "$here/counters" $counters $order "$file" \
+			>"$dir/out.1" 2>&1
+		code=$?
+		wait $! && [ $code -eq 0 ] || result=1
+		printf '  %-2s counters, %-10s ' $counters "$order:"
+		cat "$dir"/out.* | grep -v '^begin$\|^outstanding$\|^received$'
+	done
+done
+bgdma partition del demo
+rm -rf "$dir"
+[ $result -eq 0 ] || echo "  FAILED"
+exit $result
