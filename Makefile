@@ -21,12 +21,16 @@ SUBMAKE    = $(if $(wildcard $(1)/Makefile),$(MAKE) --no-print-directory \
 	       -C $(1) O=$(BUILD) $(2))
 PAGES     := $(patsubst Documentation/man/%.rst,$(BUILD)/man/%, \
 	       $(wildcard Documentation/man/*.rst))
+HTML      := $(patsubst Documentation/%.rst,$(BUILD)/doc/%.html, \
+	       $(wildcard Documentation/*.rst))
+DIAGRAMS  := $(patsubst Documentation/%.msc,$(BUILD)/doc/%.svg, \
+	       $(wildcard Documentation/diagrams/*.msc))
 DKMS       = $(DESTDIR)/usr/src/bgdma-0.1
 export BGDMA_BUILD := $(BUILD)
 
 .DEFAULT_GOAL := all
 .PHONY: all help deps deps-check kernels modules module lib tools demos perf \
-	selftests man check check-static check-user check-vm check-debug \
+	selftests man doc check check-static check-user check-vm check-debug \
 	check-prepare \
 	demo shell bench install dkms coverage fuzz fuzz-vm trinity storm clean
 
@@ -80,6 +84,17 @@ man: lib $(PAGES)	## the man pages, in build/man
 $(BUILD)/man/%: Documentation/man/%.rst
 	@mkdir -p $(@D)
 	rst2man --strict $< $@
+
+doc: $(HTML) $(DIAGRAMS)	## the documents with their diagrams, as HTML in build/doc
+
+$(BUILD)/doc/%.html: Documentation/%.rst
+	@mkdir -p $(@D)
+	rst2html --link-stylesheet --no-generator $< $@
+
+$(BUILD)/doc/diagrams/%.svg: Documentation/diagrams/%.msc
+	@tools/check/deps doc
+	@mkdir -p $(@D)
+	mscgen -T svg -i $< -o $@
 
 check: check-prepare	## all of the checks and tests, on both kernels
 	@tools/check/check static user vm
