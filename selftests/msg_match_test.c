@@ -205,8 +205,8 @@ static int traffic(uint32_t rank, uint32_t size, void *arg)
 	static struct bgdma_msg_request *sends[MESSAGES];
 	uint32_t wanted = messages_to(rank), left = 0, i;
 	const struct bgdma_msg_attr *attr = arg;
+	static uint8_t *memory;
 	struct talker t = { 0 };
-	uint8_t *memory;
 
 	(void)size;
 	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, attr));
