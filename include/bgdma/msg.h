@@ -94,7 +94,8 @@ BGDMA_API int bgdma_msg_create_sized(struct bgdma_msg **msg,
  * If the processes do not agree on @attr, bgdma_endpoint_commit() says so.
  *
  * Thread safety: any thread.
- * Return: 0; -EEXIST it has them; -EBUSY it is committed; -EINVAL; -ENOMEM.
+ * Return: 0; -EEXIST it has them; -EBUSY it is committed; -EINVAL; -ENOMEM: the
+ * endpoint can only be destroyed.
  */
 static inline int bgdma_msg_create(struct bgdma_msg **msg,
 				   struct bgdma_endpoint *ep,

@@ -44,6 +44,13 @@ static struct bgdma_msg_message *message_new(struct bgdma_msg *msg,
 	return m;
 }
 
+/* The packet stays: nothing but time tells when there may be some. */
+static int no_memory(struct bgdma_msg *msg)
+{
+	msg->no_memory = true;
+	return -EAGAIN;
+}
+
 /* Let receives find it. */
 static void message_keep(struct bgdma_msg *msg, struct bgdma_msg_message *m)
 {
@@ -249,7 +256,7 @@ int on_eager(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	} else {
 		m = message_new(msg, key, MESSAGE_EAGER, length, length);
 		if (!m)
-			return -EAGAIN;
+			return no_memory(msg);
 		if (packet->bytes)
 			memcpy(m->data, bgdma_packet_data(packet),
 			       packet->bytes);
@@ -391,7 +398,7 @@ static int announced(struct bgdma_msg *msg, uint32_t rank,
 	length = kind == MESSAGE_EMPTY ? 0 : rts.length;
 	m = message_new(msg, key, kind, length, 0);
 	if (!m)
-		return -EAGAIN;
+		return no_memory(msg);
 	m->rts = rts;
 	r = posted_take(msg, key);
 	if (r) {

@@ -143,7 +143,9 @@ struct bgdma_msg {
 	struct bgdma_msg_message *messages;
 	struct request_queue retries;	/* receives that found no room */
 	unsigned int moving;		/* rendezvous under way */
-	bool stuck;			/* until one of them ends */
+	bool stuck;			/* until one of them ends, or some time */
+	uint64_t stuck_since;
+	bool no_memory;			/* for what is arriving */
 	struct request_chunk *chunks;
 	struct bgdma_msg_request *unused;
 	struct bgdma_msg_request sent;	/* all that were done at once */
@@ -208,7 +210,7 @@ int msg_look(struct bgdma_msg *msg, bool (*holds)(void *arg), void *arg);
 void requests_release(struct bgdma_msg *msg);
 
 /* send.c */
-/* Send what waits, as far as it goes: how much. -EAGAIN: none, try again. */
+/* Send what waits, as far as it goes: how much. */
 int sends_progress(struct bgdma_msg *msg, struct msg_peer *peer);
 void sends_fail(struct msg_peer *peer, int error);
 /* Whether it had not begun. */

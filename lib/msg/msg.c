@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "internal.h"
 
@@ -13,6 +14,9 @@
 #define UNEXPECTED_DEFAULT	(16ULL << 20)
 #define EAGER_MAX		(32U << 10)	/* an endpoint can copy it */
 #define MESSAGES_MIN		4U	/* that a peer has room for at least */
+
+/* Between two attempts at what there was no memory for. */
+#define RETRY_NS		1000000
 
 static uint64_t variable(const char *name, uint64_t otherwise)
 {
@@ -69,12 +73,25 @@ void peer_due(struct bgdma_msg *msg, struct msg_peer *peer)
 	msg->due = peer;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
 static int work(void *arg)
 {
 	struct bgdma_msg *msg = arg;
 	struct msg_peer *peer, *list = msg->due;
-	int n = 0, ret, again = 0;
+	bool again = msg->no_memory;
+	int n = 0, ret;
 
+	msg->no_memory = false;
+	if (bgdma_unlikely(msg->stuck) &&
+	    now_ns() - msg->stuck_since > RETRY_NS)
+		msg->stuck = false;
 	if (msg->retries.first)
 		n += retries_progress(msg);
 	msg->due = NULL;
@@ -82,16 +99,13 @@ static int work(void *arg)
 		list = peer->next_due;
 		peer->due = false;
 		ret = credit_send(msg, peer);
-		if (!ret)
-			ret = sends_progress(msg, peer);
-		if (ret > 0)
-			n += ret;
-		else
-			again |= ret;
-		if (ret == -EAGAIN || peer->sends.first)
+		n += sends_progress(msg, peer);
+		if (ret || peer->sends.first)
 			peer_due(msg, peer);
 	}
-	return n ? n : again;
+	if (n)
+		return n;
+	return again || msg->due || msg->retries.first ? -EAGAIN : 0;
 }
 
 static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
@@ -225,8 +239,8 @@ bool msg_ready(struct bgdma_msg *msg)
 }
 
 /*
- * What one rendezvous takes another gives back. While there is none the error
- * is final.
+ * What one rendezvous takes another gives back: it is tried again when one has
+ * ended, and now and then. While there is none the error is final.
  */
 bool short_of_room(struct bgdma_msg *msg, int error)
 {
@@ -235,6 +249,8 @@ bool short_of_room(struct bgdma_msg *msg, int error)
 	if (!msg->moving || (error != -ENOMEM && error != -ENOSPC &&
 			     error != -EDQUOT && error != -ENOBUFS))
 		return false;
+	if (!msg->stuck)
+		msg->stuck_since = now_ns();
 	msg->stuck = true;
 	return true;
 }

@@ -118,7 +118,7 @@ int sends_progress(struct bgdma_msg *msg, struct msg_peer *peer)
 	while ((r = peer->sends.first)) {
 		ret = send_try(r, peer);
 		if (ret && short_of_room(msg, ret))
-			return n || ret != -EAGAIN ? n : ret;
+			break;
 		request_queue_take(&peer->sends);
 		if (ret)
 			request_done(r, ret);
@@ -153,22 +153,30 @@ bool send_cancel(struct bgdma_msg_request *r)
 	return true;
 }
 
-/* Take a message over that cannot be done at once. It is begun, or waits. */
-static void send_start(struct bgdma_msg_request *r)
+/*
+ * Begin a message that cannot be done at once, or let it wait. An error: there
+ * is no request any more. Only of a death its status tells.
+ */
+static int send_start(struct bgdma_msg_request *r)
 {
 	struct bgdma_msg *msg = r->msg;
 	struct msg_peer *peer = &msg->peer[r->key.rank];
 	int ret = peer->sends.first ? -EAGAIN : send_try(r, peer);
 
 	if (!ret)
-		return;
-	if (!short_of_room(msg, ret)) {
-		request_done(r, ret);
-		return;
+		return 0;
+	if (short_of_room(msg, ret)) {
+		msg->stats.waited++;
+		request_queue_add(&peer->sends, r);
+		peer_due(msg, peer);
+		return 0;
 	}
-	msg->stats.waited++;
-	request_queue_add(&peer->sends, r);
-	peer_due(msg, peer);
+	if (ret != -EHOSTDOWN) {
+		request_put(r);
+		return ret;
+	}
+	request_done(r, ret);
+	return 0;
 }
 
 static int send_check(struct bgdma_msg *msg, const void *data, size_t length,
@@ -207,8 +215,7 @@ static int send_begin(struct bgdma_msg *msg, const void *data, size_t length,
 	r->length = length;
 	r->synchronous = synchronous;
 	*request = r;
-	send_start(r);
-	return 0;
+	return send_start(r);
 }
 
 static int send_any(struct bgdma_msg *msg, const void *data, size_t length,
@@ -295,8 +302,8 @@ int bgdma_msg_isendv(struct bgdma_msg *msg, const struct iovec *pieces,
 		if (dest == BGDMA_MSG_NO_RANK)
 			request_done(r, 0);
 		else
-			send_start(r);
+			ret = send_start(r);
 	}
 	bgdma_endpoint_unlock(msg->ep);
-	return r ? 0 : -ENOMEM;
+	return r ? ret : -ENOMEM;
 }

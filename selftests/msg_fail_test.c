@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tagged messages without memory: the nth allocation of a call, or of progress,
+ * fails, for every n. Nothing is lost, and nothing stays behind.
+ */
+#include <stdlib.h>
+
+#include "kselftest_harness.h"
+#include "msg_util.h"
+
+#define SPACE	100000
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+
+/* Allocations until the one that fails; 0: none does. */
+static unsigned int until_fault;
+
+static bool fault(void)
+{
+	return until_fault && !--until_fault;
+}
+
+void *malloc(size_t size)
+{
+	return fault() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return fault() ? NULL : __libc_calloc(n, size);
+}
+
+static uint8_t out[SPACE] PINNED, in[SPACE] PINNED;
+
+/* The call fails as often as it allocates, and goes through then. */
+#define through(call)							\
+do {									\
+	unsigned int n_ = 0;						\
+	int ret_;							\
+									\
+	do {								\
+		until_fault = ++n_;					\
+		ret_ = (call);						\
+	} while (ret_ == -ENOMEM && n_ < 100);				\
+	until_fault = 0;						\
+	require_is(0, ret_);						\
+} while (0)
+
+/* Progress that loses an allocation, each time another. */
+static int starve(struct talker *t)
+{
+	unsigned int n;
+
+	for (n = 1; n < 10; n++) {
+		until_fault = n;
+		require(bgdma_endpoint_progress(t->m.ep, 0) >= 0);
+		until_fault = 0;
+	}
+	return 0;
+}
+
+static int message(struct talker *t, uint32_t length, uint32_t number,
+		   bool expected)
+{
+	struct iovec from[2] = { { out, length / 2 },
+				 { out + length / 2, length - length / 2 } };
+	struct iovec to[2] = { { in, length / 3 },
+			       { in + length / 3, length - length / 3 } };
+	struct bgdma_msg_request *s, *r;
+
+	text_fill(out, length, 0, number);
+	memset(in, 0xee, length);
+	if (expected)
+		through(bgdma_msg_irecvv(t->msg, to, 2, 0, number, 0, &r));
+	require_is(0, starve(t));
+	through(bgdma_msg_isendv(t->msg, from, 2, 0, number, 0, &s));
+	require_is(0, starve(t));
+	if (!expected)
+		through(bgdma_msg_irecv(t->msg, in, length, 0, number, 0, &r));
+	require_is(0, starve(t));
+	require_is(0, bgdma_msg_wait(&r, NULL));
+	require_is(0, bgdma_msg_wait(&s, NULL));
+	require(text_is(in, length, 0, number));
+	return 0;
+}
+
+static int without_memory(uint32_t rank, uint32_t size, void *arg)
+{
+	static const uint32_t lengths[] = { 8, 3000, 6000, SPACE };
+	const struct bgdma_msg_attr attr = { .eager_bytes = 8000 };
+	struct talker t = { 0 };
+	uint32_t i = 0;
+	int ret;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	/* Without all of it an endpoint is only to be ended. */
+	do {
+		if (i)
+			member_leave(&t.m);
+		require_is(0, member_open(&t.m, NULL));
+		until_fault = ++i;
+		ret = bgdma_msg_create(&t.msg, t.m.ep, &attr);
+		until_fault = 0;
+	} while (ret == -ENOMEM);
+	require_is(0, ret);
+	require(i > 5);
+	require_is(0, bgdma_endpoint_commit(t.m.ep, NULL));
+	for (i = 0; i < 8; i++)
+		require_is(0, message(&t, lengths[i % 4], i, i / 4));
+	return talker_close(&t);
+}
+
+TEST(msg_without_memory)
+{
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, without_memory, NULL, -1));
+}
+
+TEST_HARNESS_MAIN
