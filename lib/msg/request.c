@@ -289,22 +289,6 @@ struct row {
 	unsigned int at;
 };
 
-/* -ENOENT: there is none; -EINVAL: they are of several. */
-static int row_check(const struct row *row, struct bgdma_msg **msg)
-{
-	unsigned int i;
-
-	*msg = NULL;
-	for (i = 0; i < row->count; i++) {
-		if (!row->requests[i])
-			continue;
-		if (*msg && row->requests[i]->msg != *msg)
-			return -EINVAL;
-		*msg = row->requests[i]->msg;
-	}
-	return *msg ? 0 : -ENOENT;
-}
-
 static bool row_any(void *arg)
 {
 	struct row *row = arg;
@@ -327,6 +311,27 @@ static bool row_all(void *arg)
 	       (!row->requests[row->at] || row->requests[row->at]->done))
 		row->at++;
 	return row->at == row->count;
+}
+
+/*
+ * Until it holds, or, if nobody waits, see whether it does. 0; -EAGAIN it does
+ * not; -ENOENT there is none; -EINVAL they are of several.
+ */
+static int row_until(struct row *row, bool (*holds)(void *arg), bool wait)
+{
+	struct bgdma_msg *msg = NULL;
+	unsigned int i;
+
+	for (i = 0; i < row->count; i++) {
+		if (!row->requests[i])
+			continue;
+		if (msg && row->requests[i]->msg != msg)
+			return -EINVAL;
+		msg = row->requests[i]->msg;
+	}
+	if (!msg)
+		return -ENOENT;
+	return wait ? msg_wait(msg, holds, row) : msg_look(msg, holds, row);
 }
 
 /* Callbacks may set it at any time. */
@@ -358,11 +363,8 @@ int bgdma_msg_testsome(struct bgdma_msg_request **requests, unsigned int count,
 		       unsigned int *index, struct bgdma_msg_status *status)
 {
 	struct row row = { requests, count, 0 };
-	struct bgdma_msg *msg;
-	int ret = row_check(&row, &msg);
+	int ret = row_until(&row, row_any, false);
 
-	if (!ret)
-		ret = msg_look(msg, row_any, &row);
 	if (ret)
 		return ret == -EAGAIN ? 0 : ret;
 	return row_some(&row, index, status);
@@ -372,27 +374,27 @@ int bgdma_msg_waitsome(struct bgdma_msg_request **requests, unsigned int count,
 		       unsigned int *index, struct bgdma_msg_status *status)
 {
 	struct row row = { requests, count, 0 };
-	struct bgdma_msg *msg;
-	int ret = row_check(&row, &msg);
+	int ret = row_until(&row, row_any, true);
 
-	if (!ret)
-		ret = msg_wait(msg, row_any, &row);
 	return ret ? ret : row_some(&row, index, status);
+}
+
+static int row_one(struct row *row, unsigned int *index,
+		   struct bgdma_msg_status *status)
+{
+	*index = row->at;
+	return request_finish(&row->requests[row->at], status);
 }
 
 int bgdma_msg_testany(struct bgdma_msg_request **requests, unsigned int count,
 		      unsigned int *index, struct bgdma_msg_status *status)
 {
 	struct row row = { requests, count, 0 };
-	struct bgdma_msg *msg;
-	int ret = row_check(&row, &msg);
+	int ret = row_until(&row, row_any, false);
 
-	if (!ret)
-		ret = msg_look(msg, row_any, &row);
 	if (ret)
 		return ret == -EAGAIN ? 0 : ret;
-	*index = row.at;
-	ret = request_finish(&requests[row.at], status);
+	ret = row_one(&row, index, status);
 	return ret ? ret : 1;
 }
 
@@ -400,29 +402,24 @@ int bgdma_msg_waitany(struct bgdma_msg_request **requests, unsigned int count,
 		      unsigned int *index, struct bgdma_msg_status *status)
 {
 	struct row row = { requests, count, 0 };
-	struct bgdma_msg *msg;
-	int ret = row_check(&row, &msg);
+	int ret = row_until(&row, row_any, true);
 
-	if (!ret)
-		ret = msg_wait(msg, row_any, &row);
-	if (ret)
-		return ret;
-	*index = row.at;
-	return request_finish(&requests[row.at], status);
+	return ret ? ret : row_one(&row, index, status);
 }
 
+/* Of none, all are complete. */
 static int row_finish(struct row *row, struct bgdma_msg_status *status)
 {
 	unsigned int i;
 	int error = 0, ret;
 
 	for (i = 0; i < row->count; i++) {
-		if (!row->requests[i]) {
-			status_clear(status ? &status[i] : NULL);
-			continue;
-		}
-		ret = request_finish(&row->requests[i],
-				     status ? &status[i] : NULL);
+		ret = 0;
+		if (row->requests[i])
+			ret = request_finish(&row->requests[i],
+					     status ? &status[i] : NULL);
+		else if (status)
+			memset(&status[i], 0, sizeof(status[i]));
 		if (!error)
 			error = ret;
 	}
@@ -433,15 +430,10 @@ int bgdma_msg_testall(struct bgdma_msg_request **requests, unsigned int count,
 		      struct bgdma_msg_status *status)
 {
 	struct row row = { requests, count, 0 };
-	struct bgdma_msg *msg;
-	int ret = row_check(&row, &msg);
+	int ret = row_until(&row, row_all, false);
 
-	if (!ret)
-		ret = msg_look(msg, row_all, &row);
-	if (ret == -EAGAIN)
-		return 0;
 	if (ret && ret != -ENOENT)
-		return ret;
+		return ret == -EAGAIN ? 0 : ret;
 	ret = row_finish(&row, status);
 	return ret ? ret : 1;
 }
@@ -450,11 +442,8 @@ int bgdma_msg_waitall(struct bgdma_msg_request **requests, unsigned int count,
 		      struct bgdma_msg_status *status)
 {
 	struct row row = { requests, count, 0 };
-	struct bgdma_msg *msg;
-	int ret = row_check(&row, &msg);
+	int ret = row_until(&row, row_all, true);
 
-	if (!ret)
-		ret = msg_wait(msg, row_all, &row);
 	if (ret && ret != -ENOENT)
 		return ret;
 	return row_finish(&row, status);
