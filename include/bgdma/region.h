@@ -13,8 +13,8 @@ BGDMA_BEGIN_DECLS
 /**
  * bgdma_region_register() - make own memory a region
  * @ctx: context
- * @addr: first byte, any alignment; anonymous memory, shared memory, a memfd
- *	or huge pages, writable
+ * @addr: first byte, any alignment; memory of any sort that is writable, but
+ *	for files mapped with MAP_SHARED that are no memfd or tmpfs
  * @length: bytes, at least 1
  * @rights: what own descriptors may do: BGDMA_LOCAL_READ, BGDMA_LOCAL_WRITE
  * @region: out

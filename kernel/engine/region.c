@@ -56,9 +56,20 @@ static void bgdma_uncharge(struct bgdma_region *region)
 }
 
 /*
- * Only memory whose pages stay in place under a long-term pin on both
- * kernels: 6.1 would also pin the page cache of a file system and corrupt it.
+ * Only memory whose pages stay in place under a long-term pin on both kernels:
+ * 6.1 would also pin the page cache of a file system and corrupt it. A private
+ * mapping is the process's own whatever it maps, since a pin for writing is a
+ * write: it leaves copies there, of which the file knows nothing.
  */
+static bool bgdma_vma_fits(struct vm_area_struct *vma)
+{
+	if (is_cow_mapping(vma->vm_flags))
+		return !(vma->vm_flags & (VM_IO | VM_PFNMAP | VM_MIXEDMAP)) &&
+		       !vma_is_fsdax(vma);
+	return is_vm_hugetlb_page(vma) ||
+	       (vma->vm_file && shmem_mapping(vma->vm_file->f_mapping));
+}
+
 static bool bgdma_vmas_fit(unsigned long addr, unsigned long end)
 {
 	struct vm_area_struct *vma;
@@ -66,11 +77,7 @@ static bool bgdma_vmas_fit(unsigned long addr, unsigned long end)
 	mmap_assert_locked(current->mm);
 	while (addr < end) {
 		vma = find_vma(current->mm, addr);
-		if (!vma || vma->vm_start > addr)
-			return false;
-		if (!(vma_is_anonymous(vma) && !vma->vm_file) &&
-		    !is_vm_hugetlb_page(vma) &&
-		    !(vma->vm_file && shmem_mapping(vma->vm_file->f_mapping)))
+		if (!vma || vma->vm_start > addr || !bgdma_vma_fits(vma))
 			return false;
 		addr = vma->vm_end;
 	}

@@ -770,8 +770,9 @@ struct bgdma_counter_free {
  * @resv: 0
  *
  * The pages are pinned for as long as the region lives and are charged to
- * RLIMIT_MEMLOCK. EFAULT the memory is not anonymous, shared memory, memfd or
- * hugetlb, or not writable; ENOMEM the limit, or memory; ENOSPC 65,535 regions.
+ * RLIMIT_MEMLOCK. EFAULT the memory is not a private mapping, shared memory,
+ * memfd or hugetlb, or not writable; ENOMEM the limit, or memory; ENOSPC 65,535
+ * regions.
  */
 struct bgdma_region_pin {
 	__u32	size;
