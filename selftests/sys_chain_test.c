@@ -171,7 +171,7 @@ static int until_stopped(uint32_t rank, uint32_t size, void *arg)
 		from = shared(BIG);
 		message_fill(from, BIG, 1);
 		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
-				.dest = 1, .length = BIG, .portion = 8192,
+				.dest = 1, .length = BIG, .portion = 1024,
 				.data = from }));
 	} else {
 		require_is(0, until_count(&module, &module.announced, 1));
@@ -198,13 +198,15 @@ static int stop_both(struct stopped *s)
 		return 2;
 	if (!until(load(&s->mem[BIG - 1]) == byte_of(1, BIG - 1)))
 		return 3;
-	if (!message_is(s->mem, BIG, 1))
-		return 4;
-	s->result = 0;
+	return message_is(s->mem, BIG, 1) ? 0 : 4;
+}
+
+static void watch(struct stopped *s)
+{
+	s->result = stop_both(s);
 	s->go = 1;
 	kill(s->pid[0], SIGCONT);
 	kill(s->pid[1], SIGCONT);
-	return 0;
 }
 
 TEST(sp9_both_processes_are_stopped)
@@ -215,7 +217,7 @@ TEST(sp9_both_processes_are_stopped)
 	memset(s->mem, 0xee, BIG);
 	s->result = -1;
 	if (!must(fork())) {
-		s->result = stop_both(s);
+		watch(s);
 		_exit(0);
 	}
 	EXPECT_TRUE(job_run(2, until_stopped, s, -1));

@@ -157,9 +157,14 @@ static inline uint32_t busy(struct module *module, unsigned int kind)
 	return stats.busy;
 }
 
-/* Counters are back, and what is shared is at zero. */
+/* Counters are back, and none of them has counted wrong. */
 static inline int all_back(struct module *module)
 {
+	const struct bgdma_kern_ctl *kern =
+		bgdma_ctx_view(bgdma_endpoint_ctx(module->m.ep))->kern;
+
+	if (module->done.is == module->ended.is)
+		require_is(0, kern->counter_error[BGDMA_RECEPTION][0]);
 	require_is(0, busy(module, BGDMA_INJECTION));
 	require_is(0, busy(module, BGDMA_RECEPTION));
 	require_is(0, module->troubles);

@@ -22,11 +22,13 @@ BGDMA_BEGIN_DECLS
 /* Bytes of one message, and portions of a paced one. */
 #define BGDMA_RENDEZVOUS_MAX	(8ULL * BGDMA_LENGTH_MAX)
 #define BGDMA_PORTIONS_MAX	32767
+#define BGDMA_PORTION_WHOLE	UINT64_MAX
 
 /**
  * typedef bgdma_done_fn - a rendezvous has ended
  * @arg: as given
- * @result: 0; -ECANCELED the target refused it, or the endpoint ends;
+ * @result: 0; -ECANCELED the target refused it, somebody has cancelled it, or
+ *	the endpoint ends;
  *	-EHOSTDOWN the other process has left or died; else what the engine
  *	found wrong, by bgdma_code_errno()
  * @bytes: that were moved, if @result is 0
@@ -47,9 +49,15 @@ typedef void bgdma_done_fn(void *arg, int result, uint64_t bytes);
  * @deterministic: route of the data; else adaptive (LC-5)
  * @portion: bytes; a longer message crosses in portions of about so many, each
  *	fetched by a chain of remote gets when the one before is on its way
- *	(SP-1 to SP-10); 0: in one piece
+ *	(SP-1 to SP-10); 0: as the endpoint's @pacing says; BGDMA_PORTION_WHOLE:
+ *	in one piece
  * @done: called at the end
  * @arg: for @done
+ * @in_flight: portions at a time, up to BGDMA_IN_FLIGHT_MAX; 0: one, or where
+ *	the endpoint says the portion, what it says
+ * @portions: how they cross
+ * @id: out: names the message for bgdma_rendezvous_cancel() until @done is
+ *	called; may be NULL
  */
 struct bgdma_rendezvous_attr {
 	uint32_t operation;
@@ -62,6 +70,9 @@ struct bgdma_rendezvous_attr {
 	uint64_t portion;
 	bgdma_done_fn *done;
 	void *arg;
+	uint32_t in_flight;
+	enum bgdma_portions portions;
+	uint32_t *id;
 };
 
 /* bgdma_rendezvous_send() of a program whose attr has @size bytes. */
@@ -102,6 +113,8 @@ bgdma_rendezvous_send(struct bgdma_endpoint *ep,
  * @portions: that are offered; 1: the message is not paced
  * @chain_region: handle at the origin of its remote-get descriptors
  * @chain_offset: where the first is
+ * @in_flight: portions that the target may have in flight
+ * @serial: number of the announcement among all of the origin's
  */
 struct bgdma_rts {
 	uint32_t rank;
@@ -117,6 +130,8 @@ struct bgdma_rts {
 	uint32_t portions;
 	uint32_t chain_region;
 	uint64_t chain_offset;
+	uint32_t in_flight;
+	uint32_t serial;
 };
 
 /**
@@ -137,6 +152,8 @@ BGDMA_API int bgdma_rts_read(struct bgdma_rts *rts, uint32_t rank,
  * @to: a place in a region that bgdma_endpoint_expose() has shown
  * @done: called at the end, not before bgdma_rendezvous_accept() has returned
  * @arg: for @done
+ * @id: out: names the message for bgdma_rendezvous_cancel() until @done is
+ *	called; may be NULL
  */
 struct bgdma_accept_attr {
 	uint64_t length;
@@ -144,6 +161,7 @@ struct bgdma_accept_attr {
 	struct bgdma_place to;
 	bgdma_done_fn *done;
 	void *arg;
+	uint32_t *id;
 };
 
 /* bgdma_rendezvous_accept() of a program whose attr has @size bytes. */
@@ -180,6 +198,20 @@ bgdma_rendezvous_accept(struct bgdma_endpoint *ep, const struct bgdma_rts *rts,
  */
 BGDMA_API int bgdma_rendezvous_refuse(struct bgdma_endpoint *ep,
 				      const struct bgdma_rts *rts);
+
+/**
+ * bgdma_rendezvous_cancel() - ask that a message ends
+ * @ep: endpoint
+ * @id: of the message: what bgdma_rendezvous_send() or _accept() told
+ *
+ * A message that is not accepted yet, and a paced one of which a portion is
+ * still to come, end with -ECANCELED on both sides; others as if nothing had
+ * been said. The memory is the caller's when @done is called, not before.
+ *
+ * Return: 0: @done will be called; -ENOENT: it was, or is about to be; -EAGAIN
+ * no room to ask: make progress; -ENOTCONN.
+ */
+BGDMA_API int bgdma_rendezvous_cancel(struct bgdma_endpoint *ep, uint32_t id);
 
 /**
  * bgdma_endpoint_expose() - let the processes of the job use a region

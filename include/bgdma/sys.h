@@ -93,6 +93,36 @@ enum bgdma_counter_policy {
 	BGDMA_COUNTERS_SHARED	= 1
 };
 
+/**
+ * enum bgdma_pacing - whether long messages are paced (SP-10)
+ * @BGDMA_PACING_AUTO: what BGDMA_PACING says, 0 or 1; else those of a partition
+ *	of more than 1,024 nodes are
+ * @BGDMA_PACING_OFF: only those that ask for it
+ * @BGDMA_PACING_ON: those that are long and go far
+ */
+enum bgdma_pacing {
+	BGDMA_PACING_AUTO	= 0,
+	BGDMA_PACING_OFF	= 1,
+	BGDMA_PACING_ON		= 2
+};
+
+/**
+ * enum bgdma_portions - how the portions of a paced message cross (SP-5)
+ * @BGDMA_PORTIONS_DEFAULT: as the endpoint's attr says; there: by puts, or, if
+ *	BGDMA_PACING_PACKETS is 1, in packets
+ * @BGDMA_PORTIONS_PUT: by direct put: no core takes part
+ * @BGDMA_PORTIONS_PACKETS: as packets of the target's control way, which its
+ *	core copies to where they belong
+ */
+enum bgdma_portions {
+	BGDMA_PORTIONS_DEFAULT	= 0,
+	BGDMA_PORTIONS_PUT	= 1,
+	BGDMA_PORTIONS_PACKETS	= 2
+};
+
+/* Portions of a message that can be in flight. */
+#define BGDMA_IN_FLIGHT_MAX	64
+
 /* Rank of a process that is not of the job. */
 #define BGDMA_STRANGER		0xffffffffU
 
@@ -146,6 +176,18 @@ typedef void bgdma_trouble_fn(void *arg, const struct bgdma_trouble_info *info);
  * @counters: how they are given out
  * @trouble: called when something went wrong (DP-9); NULL: it is only counted
  * @arg: for @trouble
+ * @pacing: whether long messages that do not say it themselves are paced: those
+ *	of more than @pacing_size bytes, to nodes more than @pacing_hops hops
+ *	away, or whose coordinates differ in more than @pacing_dims. What is 0
+ *	here and below is what the variable BGDMA_PACING_HOPS, _DIMS, _SIZE,
+ *	_PORTION or _MAX says; else:
+ * @pacing_hops: 4
+ * @pacing_dims: 1
+ * @pacing_size: 65,536
+ * @pacing_portion: bytes; 16,384, from 4,096 nodes on 8,192
+ * @pacing_max: bytes of a message in flight; 65,536, from 4,096 nodes on 32,768,
+ *	from 8,192 on 24,576
+ * @portions: how they cross
  */
 struct bgdma_endpoint_attr {
 	struct bgdma_job *job;
@@ -166,6 +208,13 @@ struct bgdma_endpoint_attr {
 	enum bgdma_counter_policy counters;
 	bgdma_trouble_fn *trouble;
 	void *arg;
+	enum bgdma_pacing pacing;
+	uint32_t pacing_hops;
+	uint32_t pacing_dims;
+	uint32_t pacing_size;
+	uint32_t pacing_portion;
+	uint32_t pacing_max;
+	enum bgdma_portions portions;
 };
 
 /* bgdma_endpoint_create() of a program whose attr has @size bytes. */
@@ -478,7 +527,7 @@ BGDMA_API int bgdma_endpoint_send_sized(struct bgdma_endpoint *ep,
  * go the same way (data or control). It never waits.
  *
  * Return: 0; of several targets how many it went to, from the first on; -EAGAIN
- * no room for any: make progress; -EMSGSIZE; -EINVAL no such operation or rank;
+ * no room for any: make progress, or wait: a wait ends when there is; -EMSGSIZE; -EINVAL no such operation or rank;
  * -EHOSTDOWN that process has left or died; -ENOTCONN not committed; -ENODEV.
  */
 static inline int bgdma_endpoint_send(struct bgdma_endpoint *ep,

@@ -15,15 +15,23 @@
  * descriptors lie that they fetch. It fills them all by one put, through the
  * same FIFO as the remote get that starts the chain, so none runs before it is
  * filled (SP-3a).
+ *
+ * Behind the O's lies P, a packet for the target, see chain_probe().
+ *
+ * With w portions in flight there are w chains, each of every w-th portion: Ok
+ * fetches what belongs to portion k + w, and the last w portions have no T but
+ * an L each (SP-10).
  */
 #include <errno.h>
 #include <string.h>
 
 #include "internal.h"
+#include "wire.h"
 
 #define DESC		sizeof(struct bgdma_desc)
 #define PAIR		(2 * DESC)	/* of Tk and Dk */
-#define END_MAX		3		/* descriptors that the last O fetches */
+#define END		(3 * DESC)	/* Dn, and at most a tail and L */
+#define PORTION_MIN	BGDMA_PACKET_ALIGN
 
 /* Ok in the origin's memory: unfilled, or as it is to be. */
 static void origin_rget(struct bgdma_desc *desc, const struct bgdma_peer *to,
@@ -41,12 +49,33 @@ static void origin_rget(struct bgdma_desc *desc, const struct bgdma_peer *to,
 	bgdma_desc_rget(desc, &t);
 }
 
-int chain_offer(struct bgdma_endpoint *ep, struct request *r, uint64_t portion)
+/* Each has two portions at least. */
+static uint32_t chains_of(uint32_t in_flight, uint32_t portions)
+{
+	return in_flight < portions / 2 ? in_flight : portions / 2;
+}
+
+/* P, which the target's engine gives to the target's core. */
+static void probe_write(const struct bgdma_endpoint *ep,
+			const struct request *r, struct bgdma_desc *desc)
+{
+	struct bgdma_transfer t = bgdma__no_transfer();
+
+	t.dest_fifo = WAY_CONTROL;
+	t.dispatch = (uint16_t)ep->probe_id;
+	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->probe_id,
+			       tokens_make(r->token, 0));
+	bgdma_desc_local_memfifo(desc, &t);
+	bgdma_desc_inline(desc, NULL, 0);
+}
+
+int chain_offer(struct bgdma_endpoint *ep, struct request *r,
+		const struct pace *pace)
 {
 	const struct bgdma_peer *self = &ep->peer[ep->rank].at;
 	const struct bgdma_at nowhere = { 0 };
+	uint64_t n = 1, portion = pace->portion;
 	struct bgdma_desc *desc;
-	uint64_t n = 1;
 	uint32_t k;
 	int ret;
 
@@ -55,10 +84,13 @@ int chain_offer(struct bgdma_endpoint *ep, struct request *r, uint64_t portion)
 	if (portion)
 		n = (r->announced + portion - 1) / portion;
 	r->portions = n < BGDMA_PORTIONS_MAX ? (uint32_t)n : BGDMA_PORTIONS_MAX;
+	r->chains = 1;
 	if (r->portions == 1)
 		return 0;
+	r->chains = chains_of(pace->in_flight, r->portions);
+	r->packets = pace->packets;
 	/* Local writes are for messages to oneself. */
-	ret = bgdma_region_alloc(ep->ctx, (r->portions - 1) * DESC,
+	ret = bgdma_region_alloc(ep->ctx, r->portions * DESC,
 				 BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE,
 				 &r->chain);
 	if (ret)
@@ -68,8 +100,42 @@ int chain_offer(struct bgdma_endpoint *ep, struct request *r, uint64_t portion)
 		origin_rget(&desc[k - 1], self, RGQ_ID, COOKIE_ORIGIN |
 			    cookie_portion(k) | tokens_make(r->token, 0),
 			    nowhere, PAIR);
+	probe_write(ep, r, &desc[k - 1]);
 	return request_grant(ep, r, r->chain, BGDMA_RIGHT_WRITE |
 					      BGDMA_RIGHT_FETCH);
+}
+
+/* A descriptor as we wrote it, but for what its target fills in. */
+static struct bgdma_desc origin_wanted(const struct bgdma_endpoint *ep,
+				       const struct request *r, uint32_t k,
+				       const struct bgdma_desc *found)
+{
+	const struct bgdma_at from = {
+		.region = __le32_to_cpu(found->u.at.src_region),
+		.offset = __le64_to_cpu(found->u.at.src_off),
+	};
+	uint32_t target = token_target(__le64_to_cpu(found->cookie));
+	struct bgdma_desc want;
+
+	origin_rget(&want, &ep->peer[ep->rank].at, RGQ_ID, COOKIE_ORIGIN |
+		    cookie_portion(k) | tokens_make(r->token, target), from,
+		    __le32_to_cpu(found->length));
+	return want;
+}
+
+uint32_t chain_damaged(const struct bgdma_endpoint *ep, const struct request *r)
+{
+	struct bgdma_desc found, want;
+	uint32_t k;
+
+	for (k = 1; k < r->portions; k++) {
+		memcpy(&found, (struct bgdma_desc *)bgdma_region_addr(r->chain) +
+			       k - 1, sizeof(found));
+		want = origin_wanted(ep, r, k, &found);
+		if (memcmp(&found, &want, sizeof(want)))
+			return k;
+	}
+	return 0;
 }
 
 /* Tk: brings Ok to our queue. */
@@ -88,58 +154,107 @@ static void target_rget(const struct bgdma_endpoint *ep,
 	bgdma_desc_rget(desc, &t);
 }
 
-/*
- * Where in the target's memory things are: the pairs, what the last O fetches,
- * and the O's before they are put.
- */
-static uint64_t pair_at(uint32_t k)
+/* Dk: moves a portion, by a put or in packets (SP-5). */
+static unsigned int target_data(const struct bgdma_endpoint *ep,
+				const struct request *r, uint32_t k,
+				struct bgdma_desc *desc)
 {
-	return (k - 1) * PAIR;
+	uint64_t at = (k - 1) * r->portion, end = at + r->portion;
+	struct bgdma_transfer t;
+
+	if (end > r->bytes)
+		end = r->bytes;
+	if (!r->packets)
+		return cts_puts(ep, r, at, end - at, k, desc);
+	t = cts_transfer(ep, r);
+	t.dest_fifo = WAY_CONTROL;
+	t.dispatch = (uint16_t)ep->piece_id;
+	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->piece_id,
+			       piece_make(k, r->token));
+	t.length = (uint32_t)(end - at);
+	t.from.region = r->rts.region;
+	t.from.offset = r->rts.offset + at;
+	bgdma_desc_memfifo(desc, &t);
+	return 1;
+}
+
+/* Portions that are not the last of their chain: those with a T and an O. */
+static uint32_t linked(const struct request *r)
+{
+	return r->portions - r->chains;
+}
+
+/*
+ * Where in the target's memory things are: what belongs to a portion, and
+ * behind all of it the O's before they are put.
+ */
+static uint64_t portion_at(const struct request *r, uint32_t k)
+{
+	return k <= linked(r) ? (k - 1) * PAIR :
+	       linked(r) * PAIR + (k - 1 - linked(r)) * END;
 }
 
 static uint64_t filled_at(const struct request *r)
 {
-	return pair_at(r->portions) + END_MAX * DESC;
+	return portion_at(r, r->portions + 1);
+}
+
+static struct bgdma_desc *chain_desc(const struct request *r, uint64_t at)
+{
+	return (struct bgdma_desc *)bgdma_region_addr(r->chain) + at / DESC;
+}
+
+/* What belongs to a portion: how many descriptors. */
+static unsigned int portion_write(const struct bgdma_endpoint *ep,
+				  const struct request *r, uint32_t k)
+{
+	struct bgdma_desc *desc = chain_desc(r, portion_at(r, k));
+	unsigned int n;
+
+	if (k <= linked(r)) {
+		target_rget(ep, r, k, desc);
+		return 1 + target_data(ep, r, k, desc + 1);
+	}
+	n = target_data(ep, r, k, desc);
+	return n + cts_end(ep, r, desc + n);
+}
+
+/* Into equal portions, of which the last may be shorter. */
+void chain_divide(struct request *r)
+{
+	uint32_t offered = r->rts.portions;
+
+	r->portion = (r->bytes + offered - 1) / offered;
+	if (r->portion < PORTION_MIN)
+		r->portion = PORTION_MIN;
+	r->portions = (uint32_t)((r->bytes + r->portion - 1) / r->portion);
+	if (r->portions > 1)
+		r->chains = chains_of(r->rts.in_flight, r->portions);
 }
 
 int chain_prepare(struct bgdma_endpoint *ep, struct request *r)
 {
-	uint64_t size = (r->bytes + r->rts.portions - 1) / r->rts.portions;
 	struct bgdma_at from = { 0 };
-	struct bgdma_desc *desc, *o;
-	uint32_t k, length;
-	uint64_t at;
+	struct bgdma_desc *o;
+	unsigned int n;
+	uint32_t k;
 	int ret;
 
-	/* A tail has to find its portion; and no portion is empty. */
-	if (size < BGDMA_PACKET_ALIGN)
-		size = BGDMA_PACKET_ALIGN;
-	r->portions = (uint32_t)((r->put + size - 1) / size);
-	if (r->portions < 2) {
-		r->portions = 1;
-		return 0;
-	}
-	ret = bgdma_region_alloc(ep->ctx, filled_at(r) +
-				 (r->portions - 1) * DESC, BGDMA_LOCAL_READ,
-				 &r->chain);
+	ret = bgdma_region_alloc(ep->ctx, filled_at(r) + linked(r) * DESC,
+				 BGDMA_LOCAL_READ, &r->chain);
 	if (ret)
 		return ret;
-	desc = bgdma_region_addr(r->chain);
-	o = desc + filled_at(r) / DESC;
+	o = chain_desc(r, filled_at(r));
 	from.region = bgdma_region_handle(r->chain);
-	for (k = 1, at = 0; k < r->portions; k++, at += size) {
-		target_rget(ep, r, k, desc++);
-		desc += cts_puts(ep, r, at, size, k, desc);
-	}
-	length = cts_puts(ep, r, at, r->put - at, k, desc);
-	length += cts_end(ep, r, desc + length);
-	for (k = 1; k < r->portions; k++) {
-		from.offset = pair_at(k + 1);
+	for (k = 1; k <= r->portions; k++) {
+		n = portion_write(ep, r, k);
+		if (k <= r->chains)
+			continue;
+		from.offset = portion_at(r, k);
 		origin_rget(o++, &ep->peer[r->rank].at, r->rts.queue,
-			    COOKIE_ORIGIN | cookie_portion(k) |
+			    COOKIE_ORIGIN | cookie_portion(k - r->chains) |
 			    tokens_make(r->rts.token, r->token), from,
-			    k + 1 < r->portions ? PAIR :
-						  length * (uint32_t)DESC);
+			    n * (uint32_t)DESC);
 	}
 	return request_grant(ep, r, r->chain, BGDMA_RIGHT_FETCH);
 }
@@ -159,7 +274,7 @@ static int chain_fill(struct bgdma_endpoint *ep, struct request *r)
 		return -EAGAIN;
 	t.dest = ep->peer[r->rank].at.node;
 	t.dest_ctx = ep->peer[r->rank].at.ctx;
-	t.length = (r->portions - 1) * (uint32_t)DESC;
+	t.length = linked(r) * (uint32_t)DESC;
 	t.from.region = bgdma_region_handle(r->chain);
 	t.from.offset = filled_at(r);
 	t.to.region = r->rts.chain_region;
@@ -179,6 +294,56 @@ int chain_send(struct bgdma_endpoint *ep, struct request *r)
 			return ret;
 		r->filled = true;
 	}
+	/* The first portion of each chain. */
+	while (r->started < r->chains) {
+		ret = rget_send(ep, r->rank, r->rts.queue,
+				r->token | SENT_TARGET,
+				chain_desc(r, portion_at(r, r->started + 1)),
+				PAIR / DESC);
+		if (ret)
+			return ret;
+		answer_begun(ep, r);
+		r->started++;
+	}
+	return 0;
+}
+
+/* The stores are whole ones: the engine may fetch the descriptors meanwhile. */
+static void desc_stop(struct bgdma_desc *desc)
+{
+	struct took_wire *took = (struct took_wire *)desc->u.inline_data;
+	struct tail_wire *tail = (struct tail_wire *)desc->u.inline_data;
+
+	if (desc->op == BGDMA_OP_LOCAL_MEMFIFO)
+		bgdma_store_release(&took->bytes,
+				    took->bytes | __cpu_to_le64(TOOK_STOPPED));
+	else if (desc->flags & BGDMA_DESC_INLINE)
+		bgdma_store_release(&tail->stopped, __cpu_to_le64(1));
+}
+
+void chain_stop(struct request *r)
+{
+	struct bgdma_desc *desc;
+	uint32_t k;
+
+	/* First those that tell, so that none that moves nothing is silent. */
+	for (k = linked(r) + 1; k <= r->portions; k++) {
+		desc = chain_desc(r, portion_at(r, k));
+		desc_stop(desc + 1);
+		desc_stop(desc + 2);
+	}
+	for (k = 1; k <= r->portions; k++) {
+		desc = chain_desc(r, portion_at(r, k)) + (k <= linked(r));
+		bgdma_store_release(&desc->length, __cpu_to_le32(0));
+	}
+}
+
+int chain_probe(struct bgdma_endpoint *ep, struct request *r)
+{
+	struct bgdma_desc desc;
+
+	/* As if P was an O behind the last. */
+	target_rget(ep, r, r->rts.portions, &desc);
 	return rget_send(ep, r->rank, r->rts.queue, r->token | SENT_TARGET,
-			 bgdma_region_addr(r->chain), 2);
+			 &desc, 1);
 }

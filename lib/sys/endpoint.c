@@ -191,6 +191,8 @@ int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 	if (!ret)
 		ret = context_create(ep);
 	if (!ret)
+		ret = pacing_complete(ep);
+	if (!ret)
 		ret = fifos_create(ep);
 	if (!ret)
 		ret = pool_create(ep, BGDMA_INJECTION, ep->attr.inj_counters);
@@ -352,6 +354,7 @@ int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at)
 		ep->who[i].rank = BGDMA_STRANGER;
 	for (i = 0; i < ep->size; i++) {
 		ep->peer[i].at = at[i];
+		ep->peer[i].paced = pacing_of(ep, at[i].node);
 		who = who_slot(ep, who_key(at[i].node, at[i].ctx));
 		who->key = who_key(at[i].node, at[i].ctx);
 		who->rank = i;

@@ -79,6 +79,7 @@ struct channel {
 	struct sent *sent;	/* by slot of the ring */
 	uint64_t mask;		/* slots - 1 */
 	uint64_t done;		/* descriptors that have ended, as last seen */
+	bool asked;		/* a packet will tell of room */
 	char *copy;
 	uint64_t copy_at;	/* of @copy in its region */
 	uint64_t copy_head;	/* bytes taken since creation */
@@ -88,7 +89,8 @@ struct channel {
 struct peer {
 	struct bgdma_peer at;
 	bool down;
-	bool mark_due;		/* see rendezvous.c */
+	bool paced;		/* long messages to it are */
+	bool mark_due;		/* see refusal.c */
 };
 
 /* A token names a request: a slot of the table, and how often it was used. */
@@ -102,14 +104,26 @@ struct peer {
  * One side of a rendezvous.
  * @target: this is the target's side
  * @exclusive: @counter is its own
- * @answered: target: the CTS is on its way
+ * @begun: target: of the answer something is on its way
+ * @answered: target: all of it is
+ * @filled: target: the origin's descriptors are being filled in
+ * @packets: data in packets, which we copy
+ * @took: origin: all took packets have come
+ * @zero: origin of a paced message: its own counter is at zero
+ * @suspect: it has failed, see fail.c
+ * @portions: 1: it is not paced
+ * @chains: portions in flight
+ * @started: target: chains that are
+ * @ends: chains that have ended, as packets told
+ * @portion: target: bytes of all but the last
  * @chain: RGET descriptors of a paced message, and at the target those that
  *	they fetch
- * @filled: target: the origin's descriptors are being filled in
- * @took: origin of a paced message: its packet has come
- * @zero: the same: its own counter is at zero
- * @suspect: a paced message: its counter shows an error
  * @bytes: that are moved
+ * @copied: target: of those, from packets
+ * @serial: origin: of the RTS
+ * @stopped: a chain that ended told that it was stopped
+ * @probes: target of a paced message: begun to find out if it still goes on
+ * @rounds: that these made
  */
 struct request {
 	struct request *next, **link;	/* of all */
@@ -118,19 +132,33 @@ struct request {
 	uint32_t rank;
 	bool target;
 	bool exclusive;
+	bool begun;
 	bool answered;
 	bool filled;
+	bool packets;
 	bool took;
 	bool zero;
 	bool suspect;
-	int64_t suspect_until;
+	bool stopped;
+	bool probe_due;
+	uint32_t serial;
+	uint32_t probes;
+	uint64_t rounds;
+	int64_t suspect_until;		/* 0: until there is room */
+	uint32_t code;			/* of a suspect */
+	uint32_t portion_failed;
 	uint32_t portions;
+	uint32_t chains;
+	uint32_t started;
+	uint32_t ends;
+	uint64_t portion;
 	struct bgdma_region *chain;
 	uint32_t counter;
 	uint32_t handle;		/* of the counter */
 	uint64_t bytes;
+	uint64_t copied;
 	uint64_t announced;
-	uint64_t put;			/* target: of @bytes, by puts */
+	uint64_t put;			/* target: of @bytes, not by a tail */
 	uint64_t order;			/* target: of the CTS among all */
 	struct bgdma_region *region;	/* registered for it alone */
 	struct bgdma_at to;
@@ -139,6 +167,24 @@ struct request {
 	int result;
 	bgdma_done_fn *done;
 	void *arg;
+};
+
+/* A message that its origin gave up before it was accepted; @serial 0: none. */
+struct stop {
+	uint32_t rank;
+	uint32_t serial;
+	uint32_t token;
+	bool due;		/* it has to be told yet */
+};
+
+/* So many are remembered; of others an accept finds that they are gone. */
+#define STOPS		256
+
+/* How a message crosses: in portions of so many bytes, or, 0, as a whole. */
+struct pace {
+	uint64_t portion;
+	uint32_t in_flight;
+	bool packets;
 };
 
 struct token_slot {
@@ -206,10 +252,18 @@ struct bgdma_endpoint {
 	uint32_t slots, free_slot;
 	struct queue unanswered;	/* their CTS found no room */
 	struct queue ended;		/* and were not told so yet */
-	struct queue suspects;		/* failed, an event may tell more */
-	uint64_t answers;		/* CTS sent */
-	bool marks_due;			/* of some peer */
-	uint32_t took_id, tail_id, mark_id, cut_id;
+	struct queue suspects;		/* failed, see fail.c */
+	uint64_t answers;		/* CTS begun */
+	uint64_t events_lost;		/* as last seen */
+	uint32_t in_flight;		/* portions, where pacing is ours to say */
+	uint32_t serials;		/* RTS sent */
+	struct stop stops[STOPS];	/* the latest */
+	uint32_t n_stops;		/* since creation */
+	bool marks_due;			/* of some peer, or probes */
+	bool no_room;			/* and no packet will tell of any */
+	uint32_t asking;		/* channels of which one will */
+	uint32_t took_id, tail_id, piece_id, mark_id, probe_id, cut_id, stop_id;
+	uint32_t room_id;
 
 	bool many;		/* the lock is needed */
 	pthread_mutex_t lock;	/* protects all; recursive, for callbacks */
@@ -299,16 +353,21 @@ struct request *pool_hit(struct bgdma_endpoint *ep, struct pool *pool);
 /* request.c */
 struct request *request_new(struct bgdma_endpoint *ep, uint32_t rank,
 			    bool target, bgdma_done_fn *done, void *arg);
+/* End a request that nobody has heard of yet. */
+void request_undo(struct bgdma_endpoint *ep, struct request *r);
 /* Free what it holds, and have its function called at the next progress. */
 void request_end(struct bgdma_endpoint *ep, struct request *r, int result);
 /* The request that a token of a process names, or NULL. */
 struct request *request_find(struct bgdma_endpoint *ep, uint32_t token,
 			     uint32_t rank, bool target);
+/* The same by the token alone. */
+struct request *request_of(struct bgdma_endpoint *ep, uint32_t token);
 void requests_fail(struct bgdma_endpoint *ep, uint32_t rank, int result);
 void requests_destroy(struct bgdma_endpoint *ep);
 unsigned int requests_ended(struct bgdma_endpoint *ep);
 void queue_init(struct queue *queue);
 void queue_add(struct queue *queue, struct request *r);
+void queue_add_first(struct queue *queue, struct request *r);
 struct request *queue_take(struct queue *queue);
 
 /* rendezvous.c */
@@ -338,9 +397,31 @@ static inline uint64_t cookie_portion(uint32_t portion)
 	return (uint64_t)portion << BGDMA_WORD_BITS;
 }
 
+/*
+ * Of packets of a portion: the portion in place of the origin's token, which is
+ * always more than BGDMA_PORTIONS_MAX.
+ */
+static inline uint64_t piece_make(uint32_t portion, uint32_t target)
+{
+	return tokens_make(portion, target);
+}
+
+static inline uint32_t piece_portion(uint64_t word)
+{
+	return token_origin(word);
+}
+
 /* Memory of a request that its peer alone may use, by those rights. */
 int request_grant(struct bgdma_endpoint *ep, const struct request *r,
 		  struct bgdma_region *region, uint32_t rights);
+/* Memory of the caller's as such a region. */
+int memory_register(struct bgdma_endpoint *ep, struct request *r, void *data,
+		    uint64_t length, uint32_t local, uint32_t right);
+int rendezvous_register(struct bgdma_endpoint *ep);
+unsigned int rendezvous_progress(struct bgdma_endpoint *ep);
+
+/* target.c */
+bgdma_packet_fn on_tail, on_piece;
 /* What the builders of all descriptors of a CTS begin with. */
 struct bgdma_transfer cts_transfer(const struct bgdma_endpoint *ep,
 				   const struct request *r);
@@ -348,30 +429,74 @@ struct bgdma_transfer cts_transfer(const struct bgdma_endpoint *ep,
 unsigned int cts_puts(const struct bgdma_endpoint *ep, const struct request *r,
 		      uint64_t at, uint64_t bytes, uint32_t portion,
 		      struct bgdma_desc *desc);
-/* What follows the last put, if anything must: how many. */
+/* What follows the last bytes, of each chain, if anything must: how many. */
 unsigned int cts_end(const struct bgdma_endpoint *ep, const struct request *r,
 		     struct bgdma_desc *desc);
 /* Descriptors for the engine of another process, by a remote get of ours. */
 int rget_send(struct bgdma_endpoint *ep, uint32_t rank, uint16_t queue,
 	      uint32_t token, const struct bgdma_desc *desc, unsigned int n);
-int rendezvous_register(struct bgdma_endpoint *ep);
-unsigned int rendezvous_progress(struct bgdma_endpoint *ep);
+/* From now on a mark that is sent comes behind it. */
+void answer_begun(struct bgdma_endpoint *ep, struct request *r);
+/* Send those answers that found no room: how many. */
+unsigned int unanswered_progress(struct bgdma_endpoint *ep);
 
 /* refusal.c */
-bgdma_packet_fn on_mark;
+bgdma_packet_fn on_mark, on_probe;
 /* Send those marks that found no room. */
 void marks_progress(struct bgdma_endpoint *ep);
 /* A descriptor of ours was refused at @rank, or we refused one of it. */
 void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
 			const struct bgdma_event *event);
+/* Events were lost, of which any may have been such a one. */
+void rendezvous_missed(struct bgdma_endpoint *ep);
+
+/* fail.c */
+bgdma_packet_fn on_cut, on_stop;
+/* Answer those who were not yet. */
+void stops_progress(struct bgdma_endpoint *ep);
+/* Whether the origin of a message has given it up: asked once. */
+bool stop_asked(struct bgdma_endpoint *ep, uint32_t rank, uint32_t serial);
+/* The target's request for a message that its origin names, or NULL. */
+struct request *request_of_origin(struct bgdma_endpoint *ep, uint32_t token,
+				  uint32_t rank);
+/* End a request of which something failed, and tell the other side. */
+void request_fail(struct bgdma_endpoint *ep, struct request *r, uint32_t code,
+		  uint32_t portion);
+/* The same at a time, if nobody ends it before. */
+void request_suspect(struct bgdma_endpoint *ep, struct request *r,
+		     uint32_t code, uint32_t portion, int64_t until);
+void suspects_progress(struct bgdma_endpoint *ep);
+/* When the first is due. */
+int64_t suspects_next(const struct bgdma_endpoint *ep);
 
 /* chain.c */
 /* Origin: write the descriptors O1 to On-1, unfilled (SP-2). */
-int chain_offer(struct bgdma_endpoint *ep, struct request *r, uint64_t portion);
+int chain_offer(struct bgdma_endpoint *ep, struct request *r,
+		const struct pace *pace);
+/* Origin: the first of them that its target made nonsense of, or 0. */
+uint32_t chain_damaged(const struct bgdma_endpoint *ep,
+		       const struct request *r);
+/* Target: divide what is taken into portions, perhaps only one. */
+void chain_divide(struct request *r);
 /* Target: write all that the chain needs (SP-3). */
 int chain_prepare(struct bgdma_endpoint *ep, struct request *r);
+/* Target: have what was not fetched yet move nothing, and tell so. */
+void chain_stop(struct request *r);
+/*
+ * Target: send a packet to ourselves around both queues that a chain goes
+ * around: when it is back, a chain that goes on has come further by a portion.
+ */
+int chain_probe(struct bgdma_endpoint *ep, struct request *r);
 /* Target: fill in the origin's descriptors and start (SP-3a, SP-4). */
 int chain_send(struct bgdma_endpoint *ep, struct request *r);
+
+/* pacing.c */
+/* Fill in what the caller left open. */
+int pacing_complete(struct bgdma_endpoint *ep);
+/* Whether long messages to a node are paced. */
+bool pacing_of(const struct bgdma_endpoint *ep, uint32_t node);
+struct pace pace_of(const struct bgdma_endpoint *ep,
+		    const struct bgdma_rendezvous_attr *a);
 
 /* send.c */
 struct channel *channel_of(struct bgdma_endpoint *ep, unsigned int way,
@@ -392,6 +517,8 @@ static inline uint32_t channels_count(const struct bgdma_endpoint *ep)
 	return WAYS * ep->attr.channels;
 }
 
+/* A packet of a channel to ourselves has come: there is room in it. */
+bgdma_packet_fn on_room;
 int send_one(struct bgdma_endpoint *ep, const struct operation *op,
 	     const struct bgdma_send_attr *a, uint32_t rank, uint32_t token);
 int channel_create(struct bgdma_endpoint *ep, struct channel *ch,

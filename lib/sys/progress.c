@@ -195,21 +195,35 @@ static void event_refused(struct bgdma_endpoint *ep,
 		rendezvous_refused(ep, rank, event);
 }
 
+static void event_handle(struct bgdma_endpoint *ep,
+			 const struct bgdma_event *event)
+{
+	if (event->type == BGDMA_EVENT_PEER_DOWN)
+		event_peer_down(ep, event);
+	else if (event->type == BGDMA_EVENT_FIFO_ERROR &&
+		 event->kind == BGDMA_KIND_REC_FIFO)
+		event_cut(ep, event);
+	else if (event->type == BGDMA_EVENT_REFUSED ||
+		 event->type == BGDMA_EVENT_OFFENDER)
+		event_refused(ep, event);
+}
+
 static unsigned int events_progress(struct bgdma_endpoint *ep)
 {
 	const struct bgdma_event *event;
 	unsigned int n = 0;
+	uint64_t lost;
 
 	while ((event = bgdma_event_peek(ep->ctx))) {
-		if (event->type == BGDMA_EVENT_PEER_DOWN)
-			event_peer_down(ep, event);
-		else if (event->type == BGDMA_EVENT_FIFO_ERROR &&
-			 event->kind == BGDMA_KIND_REC_FIFO)
-			event_cut(ep, event);
-		else if (event->type == BGDMA_EVENT_REFUSED ||
-			 event->type == BGDMA_EVENT_OFFENDER)
-			event_refused(ep, event);
+		event_handle(ep, event);
 		bgdma_event_release(ep->ctx);
+		n++;
+	}
+	/* Now that there is room for those that will tell again. */
+	lost = bgdma_events_lost(ep->ctx);
+	if (bgdma_unlikely(lost != ep->events_lost)) {
+		ep->events_lost = lost;
+		rendezvous_missed(ep);
 		n++;
 	}
 	/* Not from the event: there may have been no room for it. */
@@ -311,19 +325,40 @@ static int kernel_poll(struct bgdma_endpoint *ep, int64_t timeout_ns)
 }
 
 /*
+ * A message that has failed is looked at again at a time; and where no packet
+ * will tell of room in a channel, as there was none for that packet, only time
+ * does, as for modules that wait for something else.
+ */
+static bool sleep_shorten(struct bgdma_endpoint *ep, int64_t *timeout_ns)
+{
+	int64_t most = INT64_MAX, next;
+
+	if (ep->no_room || (ep->work_left && !ep->asking))
+		most = NAP_NS;
+	ep->no_room = false;
+	next = suspects_next(ep);
+	if (next != INT64_MAX) {
+		next -= sys_now_ns();
+		if (next < most)
+			most = next > 0 ? next : 0;
+	}
+	if (most == INT64_MAX || (*timeout_ns >= 0 && *timeout_ns <= most))
+		return false;
+	*timeout_ns = most;
+	return true;
+}
+
+/*
  * Sleep in the kernel, without the lock, until something arrives. A way whose
  * next packet a callback does not want yet is no reason to wake.
  */
 static int kernel_sleep(struct bgdma_endpoint *ep, int64_t timeout_ns)
 {
+	bool early = sleep_shorten(ep, &timeout_ns);
 	eventfd_t ignored;
 	unsigned int way;
 	int ret;
 
-	/* Nothing but time tells of room in a channel, or of no event. */
-	if ((ep->unanswered.first || ep->suspects.first || ep->marks_due ||
-	     ep->work_left) && (timeout_ns < 0 || timeout_ns > NAP_NS))
-		timeout_ns = NAP_NS;
 	ep->sleeping = true;
 	ep->stats.sleeps++;
 	for (way = 0; way < WAYS; way++)
@@ -331,7 +366,7 @@ static int kernel_sleep(struct bgdma_endpoint *ep, int64_t timeout_ns)
 			bgdma_rec_arm(ep->rec[way], BGDMA_ARM_ANY, 0);
 	endpoint_unlock(ep);
 	ret = kernel_poll(ep, timeout_ns);
-	if (ret == -ETIMEDOUT && timeout_ns == NAP_NS)
+	if (ret == -ETIMEDOUT && early)
 		ret = 0;
 	endpoint_lock(ep);
 	for (way = 0; way < WAYS; way++)

@@ -5,6 +5,10 @@
  * hears that one of his was refused sends a mark the same way: a packet back to
  * himself. What he answered before the mark, and is not done when it comes
  * back, was dropped whole: it is answered again.
+ *
+ * Events can be lost. Then each peer that we have something with gets a mark: it
+ * finds what was dropped or refused, which, answered again, is refused again and
+ * makes another event; and that a peer is gone.
  */
 #include <errno.h>
 
@@ -31,35 +35,48 @@ static void mark_send(struct bgdma_endpoint *ep, uint32_t rank)
 	ep->marks_due |= ep->peer[rank].mark_due;
 }
 
+/*
+ * A chain may have lost any of its descriptors, or none. One that goes on has
+ * ended after as many rounds of a probe as it has portions.
+ */
+static void probe_send(struct bgdma_endpoint *ep, struct request *r)
+{
+	r->probe_due = chain_probe(ep, r) == -EAGAIN;
+	ep->marks_due |= r->probe_due;
+}
+
+int on_probe(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	uint32_t token = token_origin(bgdma_packet_word(packet));
+	struct bgdma_endpoint *ep = arg;
+	struct request *r;
+
+	/* What has arrived first. */
+	rendezvous_progress(ep);
+	r = request_of_origin(ep, token, rank);
+	if (!r || !r->probes)
+		return 0;
+	/* Some of the probes may have been lost as well. */
+	if (++r->rounds > r->probes * (r->portions / r->chains + 2ULL))
+		request_fail(ep, r, BGDMA_E_ABORTED, 0);
+	else
+		probe_send(ep, r);
+	return 0;
+}
+
 void marks_progress(struct bgdma_endpoint *ep)
 {
+	struct request *r;
 	uint32_t rank;
 
-	if (!ep->marks_due)
-		return;
 	ep->marks_due = false;
+	stops_progress(ep);
+	for (r = ep->requests; r; r = r->next)
+		if (r->probe_due)
+			probe_send(ep, r);
 	for (rank = 0; rank < ep->size; rank++)
 		if (ep->peer[rank].mark_due)
 			mark_send(ep, rank);
-}
-
-/*
- * A chain may have lost any of its descriptors, or none: nobody can tell. It is
- * given up on both sides.
- */
-static void chain_cut(struct bgdma_endpoint *ep, struct request *r)
-{
-	const struct bgdma_send_attr send = {
-		.word = tokens_make(r->rts.token, r->token),
-	};
-	const struct operation *op;
-
-	op = operation_find(&ep->table[BGDMA_POINT_TO_POINT], ep->cut_id);
-	if (send_one(ep, op, &send, r->rank, 0) == -EAGAIN) {
-		mark_send(ep, r->rank);
-		return;
-	}
-	request_end(ep, r, -EIO);
 }
 
 int on_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
@@ -72,13 +89,15 @@ int on_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	rendezvous_progress(ep);
 	for (r = ep->requests; r; r = next) {
 		next = r->next;
-		if (!r->target || r->rank != rank || !r->answered ||
+		if (!r->target || r->rank != rank || !r->begun ||
 		    r->order >= before)
 			continue;
 		if (r->portions > 1) {
-			chain_cut(ep, r);
+			r->probes++;
+			probe_send(ep, r);
 			continue;
 		}
+		r->begun = false;
 		r->answered = false;
 		queue_add(&ep->unanswered, r);
 	}
@@ -86,23 +105,39 @@ int on_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 }
 
 /* SP-3a: which portion it was. */
-static void portion_trouble(struct bgdma_endpoint *ep, const struct request *r,
-			    const struct bgdma_event *event)
+static uint32_t portion_of(const struct request *r,
+			   const struct bgdma_event *event)
 {
-	struct bgdma_trouble_info info = {
-		.trouble = BGDMA_TROUBLE_PORTION,
-		.rank = r->rank,
-		.node = event->peer_rank,
-		.ctx = event->peer_ctx,
-		.code = event->code,
-		.portion = (uint32_t)(event->cookie >> BGDMA_WORD_BITS) &
-			   BGDMA_PORTIONS_MAX,
-	};
+	uint64_t word = event->cookie & BGDMA_WORD_MASK;
+	uint32_t portion = (uint32_t)(event->cookie >> BGDMA_WORD_BITS) &
+			   BGDMA_PORTIONS_MAX;
 
+	if (r->portions == 1)
+		return 0;
+	if (piece_portion(word) && piece_portion(word) <= BGDMA_PORTIONS_MAX)
+		return piece_portion(word);
 	/* The packets at the end have an identifier there. */
-	if (!info.portion || info.portion > r->portions)
-		info.portion = r->portions;
-	endpoint_trouble(ep, &info);
+	return portion && portion <= r->portions ? portion : r->portions;
+}
+
+/*
+ * A descriptor of ours was refused that names no message of ours: its target
+ * must have written nonsense over those that it was to fill in.
+ */
+static void chains_examine(struct bgdma_endpoint *ep, uint32_t rank,
+			   uint32_t code)
+{
+	struct request *r, *next;
+	uint32_t portion;
+
+	for (r = ep->requests; r; r = next) {
+		next = r->next;
+		if (r->target || r->rank != rank || !r->chain)
+			continue;
+		portion = chain_damaged(ep, r);
+		if (portion)
+			request_fail(ep, r, code, portion);
+	}
 }
 
 void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
@@ -116,12 +151,21 @@ void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
 
 	if (event->type == BGDMA_EVENT_REFUSED)
 		mark_send(ep, rank);
-	/* A counter may have told before. */
+	/* A counter, or the other side, may have told before. */
 	r = request_find(ep, target ? token_target(word) : token_origin(word),
 			 rank, target);
-	if (!r)
-		return;
-	if (r->portions > 1)
-		portion_trouble(ep, r, event);
-	request_end(ep, r, bgdma_code_errno(event->code));
+	if (r)
+		request_fail(ep, r, event->code, portion_of(r, event));
+	else if (event->type == BGDMA_EVENT_REFUSED)
+		chains_examine(ep, rank, event->code);
+}
+
+void rendezvous_missed(struct bgdma_endpoint *ep)
+{
+	const struct request *r;
+
+	for (r = ep->requests; r; r = r->next) {
+		ep->peer[r->rank].mark_due = true;
+		ep->marks_due = true;
+	}
 }

@@ -16,41 +16,10 @@
 #include <string.h>
 
 #include "internal.h"
-
-/* Bytes that a shared message keeps for its tail. */
-#define TAIL_BYTES	16
+#include "wire.h"
 
 /* How long after a counter's error its event may come. */
 #define EVENT_NS	200000000
-
-/* bgdma_rts.flags */
-#define RTS_SHARED	(1U << 0)	/* tell the origin by a took */
-#define RTS_ORDERED	(1U << 1)	/* data deterministically */
-
-/* The payload of an RTS. */
-struct rts_wire {
-	__le64 length;
-	__le64 offset;
-	__le32 region;
-	__le32 counter;
-	__le32 token;
-	__le32 flags;
-	__le16 queue;
-	__le16 fifo;
-	__le32 portions;
-	__le64 chain_offset;
-	__le32 chain_region;
-	__le32 resv;
-};
-
-/* The payload of a took. */
-struct took_wire {
-	__le64 bytes;
-	__le32 refused;
-	__le32 resv;
-};
-
-_Static_assert(sizeof(struct took_wire) <= BGDMA_INLINE_MAX, "inline");
 
 /* ---- Memory ------------------------------------------------------------ */
 
@@ -66,22 +35,13 @@ int request_grant(struct bgdma_endpoint *ep, const struct request *r,
 	return bgdma_region_grant(region, &grant, NULL);
 }
 
-/* Memory of the caller's as a region that one peer may use. */
-static int memory_register(struct bgdma_endpoint *ep, struct request *r,
-			   void *data, uint64_t length, uint32_t local,
-			   uint32_t right)
+int memory_register(struct bgdma_endpoint *ep, struct request *r, void *data,
+		    uint64_t length, uint32_t local, uint32_t right)
 {
 	int ret;
 
 	ret = bgdma_region_register(ep->ctx, data, length, local, &r->region);
 	return ret ? ret : request_grant(ep, r, r->region, right);
-}
-
-/* End a request that nobody has heard of yet. */
-static void request_undo(struct bgdma_endpoint *ep, struct request *r)
-{
-	r->done = NULL;
-	request_end(ep, r, 0);
 }
 
 /* ---- Origin ------------------------------------------------------------ */
@@ -105,7 +65,8 @@ static int rts_send(struct bgdma_endpoint *ep, const struct operation *op,
 			      &ep->peer[r->rank].at);
 	counter = pool_counter(&ep->pool[BGDMA_INJECTION], r);
 	flags = (r->exclusive ? 0 : RTS_SHARED) |
-		(a->deterministic ? RTS_ORDERED : 0);
+		(a->deterministic ? RTS_ORDERED : 0) |
+		(r->packets ? RTS_PACKETS : 0);
 	memset(&wire, 0, sizeof(wire));
 	wire.length = __cpu_to_le64(a->length);
 	wire.offset = __cpu_to_le64(from.offset);
@@ -116,6 +77,8 @@ static int rts_send(struct bgdma_endpoint *ep, const struct operation *op,
 	wire.fifo = __cpu_to_le16(WAY_CONTROL);
 	wire.flags = __cpu_to_le32(flags);
 	wire.portions = __cpu_to_le32(r->portions);
+	wire.in_flight = __cpu_to_le32(r->chains);
+	wire.serial = __cpu_to_le32(r->serial);
 	if (r->chain)
 		wire.chain_region = __cpu_to_le32(bgdma_region_handle(r->chain));
 
@@ -134,6 +97,7 @@ static int rendezvous_start(struct bgdma_endpoint *ep,
 			    const struct operation *op,
 			    const struct bgdma_rendezvous_attr *a)
 {
+	const struct pace pace = pace_of(ep, a);
 	struct request *r;
 	int ret = 0;
 
@@ -142,15 +106,19 @@ static int rendezvous_start(struct bgdma_endpoint *ep,
 		return -ENOMEM;
 	r->announced = a->length;
 	r->bytes = a->length;
+	/* Never 0. */
+	r->serial = ++ep->serials ? ep->serials : ++ep->serials;
 	if (a->data)
 		ret = memory_register(ep, r, a->data, a->length,
 				      BGDMA_LOCAL_READ, BGDMA_RIGHT_READ);
 	if (!ret)
-		ret = chain_offer(ep, r, a->portion);
+		ret = chain_offer(ep, r, &pace);
 	if (!ret)
 		ret = rts_send(ep, op, a, r);
 	if (ret)
 		request_undo(ep, r);
+	else if (a->id)
+		*a->id = r->token;
 	return ret;
 }
 
@@ -170,7 +138,8 @@ int bgdma_rendezvous_send_sized(struct bgdma_endpoint *ep,
 	if (a.length > BGDMA_RENDEZVOUS_MAX)
 		return -EMSGSIZE;
 	if (!a.length || (!a.data && !a.from.region) || a.dest >= ep->size ||
-	    a.word & ~BGDMA_WORD_MASK)
+	    a.word & ~BGDMA_WORD_MASK || a.in_flight > BGDMA_IN_FLIGHT_MAX ||
+	    a.portions > BGDMA_PORTIONS_PACKETS)
 		return -EINVAL;
 	endpoint_lock(ep);
 	op = operation_find(&ep->table[BGDMA_POINT_TO_POINT], a.operation);
@@ -187,7 +156,10 @@ int bgdma_rendezvous_send_sized(struct bgdma_endpoint *ep,
 	return ret;
 }
 
-/* The target tells what it took, when that does not show in a counter. */
+/*
+ * The target tells what it took, when that does not show in a counter: once for
+ * each chain, since each ends on its own.
+ */
 static int on_took(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 {
 	struct bgdma_endpoint *ep = arg;
@@ -195,15 +167,28 @@ static int on_took(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	struct took_wire wire;
 	struct request *r;
 	uint64_t bytes;
+	uint32_t chains;
 
 	if (packet->bytes != sizeof(wire))
 		return -EBADMSG;
 	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
 	bytes = __le64_to_cpu(wire.bytes);
+	chains = __le32_to_cpu(wire.chains);
 	r = request_find(ep, token_origin(bgdma_packet_word(packet)), rank,
 			 false);
-	if (!r || bytes > r->announced)
+	/* It was given up meanwhile. */
+	if (!r)
+		return 0;
+	r->stopped |= !!(bytes & TOOK_STOPPED);
+	bytes &= ~TOOK_STOPPED;
+	if (bytes > r->announced || !chains || chains > r->chains)
 		return -EBADMSG;
+	if (++r->ends < chains)
+		return 0;
+	if (r->stopped) {
+		request_fail(ep, r, BGDMA_E_CANCELLED, 0);
+		return 0;
+	}
 	/* What it left is taken off before anybody is told. */
 	r->bytes = bytes;
 	r->result = wire.refused ? -ECANCELED : 0;
@@ -217,20 +202,7 @@ static int on_took(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	return 0;
 }
 
-/* The target gives a paced message up. */
-static int on_cut(void *arg, uint32_t rank, const struct bgdma_packet *packet)
-{
-	struct bgdma_endpoint *ep = arg;
-	struct request *r;
-
-	r = request_find(ep, token_origin(bgdma_packet_word(packet)), rank,
-			 false);
-	if (r)
-		request_end(ep, r, -EIO);
-	return 0;
-}
-
-/* ---- Target ------------------------------------------------------------ */
+/* ---- RTS --------------------------------------------------------------- */
 
 int bgdma_rts_read(struct bgdma_rts *rts, uint32_t rank,
 		   const struct bgdma_packet *packet)
@@ -254,249 +226,12 @@ int bgdma_rts_read(struct bgdma_rts *rts, uint32_t rank,
 	rts->portions = __le32_to_cpu(wire.portions);
 	rts->chain_region = __le32_to_cpu(wire.chain_region);
 	rts->chain_offset = __le64_to_cpu(wire.chain_offset);
+	rts->in_flight = __le32_to_cpu(wire.in_flight);
+	rts->serial = __le32_to_cpu(wire.serial);
 	if (!rts->length || rts->length > BGDMA_RENDEZVOUS_MAX ||
-	    !rts->portions || rts->portions > BGDMA_PORTIONS_MAX)
+	    !rts->portions || rts->portions > BGDMA_PORTIONS_MAX ||
+	    !rts->in_flight || rts->in_flight > BGDMA_IN_FLIGHT_MAX)
 		return -EBADMSG;
-	return 0;
-}
-
-struct bgdma_transfer cts_transfer(const struct bgdma_endpoint *ep,
-				   const struct request *r)
-{
-	const struct bgdma_ctx_info *info = bgdma_ctx_info(ep->ctx);
-	struct bgdma_transfer t = bgdma__no_transfer();
-
-	t.dest = info->rank;
-	t.dest_ctx = info->ctx;
-	t.counter = r->rts.counter;
-	t.remote_counter = r->handle;
-	t.cookie = tokens_make(r->rts.token, r->token);
-	return t;
-}
-
-unsigned int cts_puts(const struct bgdma_endpoint *ep, const struct request *r,
-		      uint64_t at, uint64_t bytes, uint32_t portion,
-		      struct bgdma_desc *desc)
-{
-	struct bgdma_transfer t = cts_transfer(ep, r);
-	uint64_t end = at + bytes;
-	unsigned int n = 0;
-
-	t.cookie |= cookie_portion(portion);
-	t.route = r->rts.flags & RTS_ORDERED ? 0 : BGDMA_ROUTE_ADAPTIVE;
-	for (; at < end; at += t.length) {
-		t.length = end - at > BGDMA_LENGTH_MAX ?
-			   BGDMA_LENGTH_MAX : (uint32_t)(end - at);
-		t.from.region = r->rts.region;
-		t.from.offset = r->rts.offset + at;
-		t.to.region = r->to.region;
-		t.to.offset = r->to.offset + at;
-		bgdma_desc_put(&desc[n++], &t);
-	}
-	return n;
-}
-
-static void cts_tail(const struct bgdma_endpoint *ep, const struct request *r,
-		     uint64_t at, struct bgdma_desc *desc)
-{
-	struct bgdma_transfer t = cts_transfer(ep, r);
-
-	t.dest_fifo = WAY_CONTROL;
-	t.dispatch = (uint16_t)ep->tail_id;
-	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->tail_id, t.cookie);
-	t.length = (uint32_t)(r->bytes - at);
-	t.from.region = r->rts.region;
-	t.from.offset = r->rts.offset + at;
-	t.flags = BGDMA_DESC_FENCE;
-	bgdma_desc_memfifo(desc, &t);
-}
-
-static void cts_took(const struct bgdma_endpoint *ep, const struct request *r,
-		     bool refused, struct bgdma_desc *desc)
-{
-	struct bgdma_transfer t = bgdma__no_transfer();
-	const struct took_wire wire = {
-		.bytes = __cpu_to_le64(r->bytes),
-		.refused = __cpu_to_le32(refused),
-	};
-
-	t.dest_fifo = r->rts.fifo;
-	t.dispatch = (uint16_t)ep->took_id;
-	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->took_id,
-			       tokens_make(r->rts.token, r->token));
-	t.length = sizeof(wire);
-	t.flags = BGDMA_DESC_FENCE;
-	bgdma_desc_local_memfifo(desc, &t);
-	bgdma_desc_inline(desc, &wire, sizeof(wire));
-}
-
-unsigned int cts_end(const struct bgdma_endpoint *ep, const struct request *r,
-		     struct bgdma_desc *desc)
-{
-	unsigned int n = 0;
-
-	if (r->put < r->bytes)
-		cts_tail(ep, r, r->put, &desc[n++]);
-	if (r->rts.flags & RTS_SHARED || r->bytes < r->announced ||
-	    r->rts.portions > 1)
-		cts_took(ep, r, !r->bytes, &desc[n++]);
-	return n;
-}
-
-int rget_send(struct bgdma_endpoint *ep, uint32_t rank, uint16_t queue,
-	      uint32_t token, const struct bgdma_desc *desc, unsigned int n)
-{
-	struct channel *ch = channel_of(ep, WAY_CONTROL, rank);
-	const struct sent what = { .rank = rank, .token = token };
-	struct bgdma_transfer t = bgdma__no_transfer();
-	struct bgdma_desc *slot;
-	char *copy;
-
-	slot = channel_take(ep, ch, n * sizeof(*desc), &what, &t, &copy);
-	if (!slot)
-		return -EAGAIN;
-	memcpy(copy, desc, n * sizeof(*desc));
-	t.dest = ep->peer[rank].at.node;
-	t.dest_ctx = ep->peer[rank].at.ctx;
-	t.dest_fifo = queue;
-	t.length = n * (uint32_t)sizeof(*desc);
-	t.cookie = token & TOKEN_MASK;
-	bgdma_desc_rget(slot, &t);
-	return bgdma_inj_submit(ch->fifo);
-}
-
-static int cts_send(struct bgdma_endpoint *ep, struct request *r)
-{
-	struct bgdma_desc desc[BGDMA_RGET_DESC_MAX];
-	unsigned int n;
-	int ret;
-
-	if (r->portions > 1) {
-		ret = chain_send(ep, r);
-	} else {
-		n = cts_puts(ep, r, 0, r->put, 1, desc);
-		n += cts_end(ep, r, desc + n);
-		ret = rget_send(ep, r->rank, r->rts.queue,
-				r->token | SENT_TARGET, desc, n);
-	}
-	if (ret)
-		return ret;
-	r->answered = true;
-	r->order = ep->answers++;
-	/* Nothing will come. */
-	if (!r->bytes)
-		request_end(ep, r, 0);
-	return 0;
-}
-
-/* In the order of the accepts. */
-static void cts_queue(struct bgdma_endpoint *ep, struct request *r)
-{
-	if (ep->unanswered.first || cts_send(ep, r))
-		queue_add(&ep->unanswered, r);
-}
-
-static int accept_start(struct bgdma_endpoint *ep, const struct bgdma_rts *rts,
-			const struct bgdma_accept_attr *a)
-{
-	struct request *r;
-	int ret;
-
-	if (rts->rank >= ep->size)
-		return -EINVAL;
-	if (ep->peer[rts->rank].down)
-		return -EHOSTDOWN;
-	r = request_new(ep, rts->rank, true, a->done, a->arg);
-	if (!r)
-		return -ENOMEM;
-	r->rts = *rts;
-	r->announced = rts->length;
-	r->bytes = a->length < rts->length ? a->length : rts->length;
-	r->portions = 1;
-	if (r->bytes && a->data) {
-		ret = memory_register(ep, r, a->data, r->bytes,
-				      BGDMA_LOCAL_WRITE, BGDMA_RIGHT_WRITE);
-		if (ret) {
-			request_undo(ep, r);
-			return ret;
-		}
-		r->to.region = bgdma_region_handle(r->region);
-		r->addr = a->data;
-	} else if (r->bytes) {
-		r->to = bgdma__place_at(&a->to);
-		r->addr = (char *)bgdma_region_addr(a->to.region) +
-			  a->to.offset;
-	}
-	if (r->bytes) {
-		r->handle = pool_take(&ep->pool[BGDMA_RECEPTION], r,
-				      &ep->peer[r->rank].at);
-		/* Without a counter of its own its last bytes tell. */
-		if (r->exclusive)
-			r->put = r->bytes;
-		else if (r->bytes > TAIL_BYTES)
-			r->put = r->bytes - TAIL_BYTES;
-		bgdma_counter_add(pool_counter(&ep->pool[BGDMA_RECEPTION], r),
-				  (int64_t)r->put);
-	}
-	if (r->bytes && rts->portions > 1) {
-		ret = chain_prepare(ep, r);
-		if (ret) {
-			request_undo(ep, r);
-			return ret;
-		}
-	}
-	cts_queue(ep, r);
-	return 0;
-}
-
-int bgdma_rendezvous_accept_sized(struct bgdma_endpoint *ep,
-				  const struct bgdma_rts *rts,
-				  const struct bgdma_accept_attr *attr,
-				  size_t size)
-{
-	struct bgdma_accept_attr a;
-	int ret;
-
-	ret = attr_copy(&a, sizeof(a), attr, size);
-	if (ret)
-		return ret;
-	if (ep->state != STATE_COMMITTED)
-		return -ENOTCONN;
-	if (!a.length || (!a.data && !a.to.region))
-		return -EINVAL;
-	endpoint_lock(ep);
-	ret = accept_start(ep, rts, &a);
-	endpoint_unlock(ep);
-	return ret;
-}
-
-int bgdma_rendezvous_refuse(struct bgdma_endpoint *ep,
-			    const struct bgdma_rts *rts)
-{
-	const struct bgdma_accept_attr nothing = { 0 };
-	int ret;
-
-	if (ep->state != STATE_COMMITTED)
-		return -ENOTCONN;
-	endpoint_lock(ep);
-	ret = accept_start(ep, rts, &nothing);
-	endpoint_unlock(ep);
-	return ret;
-}
-
-/* The last bytes of a message without a counter of its own. */
-static int on_tail(void *arg, uint32_t rank, const struct bgdma_packet *packet)
-{
-	struct bgdma_endpoint *ep = arg;
-	uint64_t word = bgdma_packet_word(packet);
-	struct request *r = request_find(ep, token_target(word), rank, true);
-
-	if (!r || r->exclusive || r->rts.token != token_origin(word) ||
-	    packet->bytes > r->bytes || packet->bytes > TAIL_BYTES)
-		return -EBADMSG;
-	memcpy(r->addr + r->bytes - packet->bytes, bgdma_packet_data(packet),
-	       packet->bytes);
-	request_end(ep, r, 0);
 	return 0;
 }
 
@@ -511,11 +246,7 @@ static void chain_suspect(struct bgdma_endpoint *ep, struct request *r,
 {
 	(void)bgdma_counter_clear_error(counter);
 	bgdma_counter_clear_hit(counter);
-	if (!r->suspect)
-		queue_add(&ep->suspects, r);
-	r->suspect = true;
-	r->suspect_until = sys_now_ns() + EVENT_NS;
-	r->result = bgdma_code_errno(code);
+	request_suspect(ep, r, code, 0, sys_now_ns() + EVENT_NS);
 }
 
 /* A counter of one message has reached zero, or shows an error. */
@@ -533,7 +264,7 @@ static void counter_ended(struct bgdma_endpoint *ep, struct pool *pool,
 	else if (code && r->portions > 1)
 		chain_suspect(ep, r, counter, code);
 	else if (code)
-		request_end(ep, r, bgdma_code_errno(code));
+		request_fail(ep, r, code, 0);
 	else if (r->target || r->portions == 1 || r->took)
 		request_end(ep, r, r->result);
 	else
@@ -545,31 +276,18 @@ unsigned int rendezvous_progress(struct bgdma_endpoint *ep)
 	unsigned int n = 0, kind;
 	struct request *r;
 
-	while ((r = ep->suspects.first) && sys_now_ns() >= r->suspect_until) {
-		queue_take(&ep->suspects);
-		r->suspect = false;
-		request_end(ep, r, r->result);
-	}
+	if (bgdma_unlikely(ep->suspects.first))
+		suspects_progress(ep);
 	for (kind = 0; kind < 2; kind++) {
 		while ((r = pool_hit(ep, &ep->pool[kind]))) {
 			counter_ended(ep, &ep->pool[kind], r);
 			n++;
 		}
 	}
-	marks_progress(ep);
-	while ((r = ep->unanswered.first)) {
-		queue_take(&ep->unanswered);
-		if (!cts_send(ep, r)) {
-			n++;
-			continue;
-		}
-		/* The first again, and so on. */
-		r->later = ep->unanswered.first;
-		ep->unanswered.first = r;
-		if (!r->later)
-			ep->unanswered.last = &r->later;
-		break;
-	}
+	if (bgdma_unlikely(ep->marks_due))
+		marks_progress(ep);
+	if (bgdma_unlikely(ep->unanswered.first))
+		n += unanswered_progress(ep);
 	return n;
 }
 
@@ -582,8 +300,12 @@ int rendezvous_register(struct bgdma_endpoint *ep)
 	} ops[] = {
 		{ "took", on_took, &ep->took_id },
 		{ "tail", on_tail, &ep->tail_id },
+		{ "piece", on_piece, &ep->piece_id },
 		{ "cut", on_cut, &ep->cut_id },
+		{ "stop", on_stop, &ep->stop_id },
 		{ "mark", on_mark, &ep->mark_id },
+		{ "probe", on_probe, &ep->probe_id },
+		{ "room", on_room, &ep->room_id },
 	};
 	struct bgdma_operation_attr op = {
 		.module = "sys", .flags = BGDMA_OPERATION_CONTROL, .arg = ep,

@@ -25,6 +25,14 @@ void queue_add(struct queue *queue, struct request *r)
 	queue->last = &r->later;
 }
 
+void queue_add_first(struct queue *queue, struct request *r)
+{
+	r->later = queue->first;
+	queue->first = r;
+	if (!r->later)
+		queue->last = &r->later;
+}
+
 struct request *queue_take(struct queue *queue)
 {
 	struct request *r = queue->first;
@@ -100,14 +108,20 @@ struct request *request_new(struct bgdma_endpoint *ep, uint32_t rank,
 	return r;
 }
 
-struct request *request_find(struct bgdma_endpoint *ep, uint32_t token,
-			     uint32_t rank, bool target)
+struct request *request_of(struct bgdma_endpoint *ep, uint32_t token)
 {
 	uint32_t slot = token & TOKEN_SLOT_MASK;
 	struct request *r = slot < ep->slots ? ep->slot[slot].request : NULL;
 
-	return r && r->token == token && r->rank == rank &&
-	       r->target == target ? r : NULL;
+	return r && r->token == token ? r : NULL;
+}
+
+struct request *request_find(struct bgdma_endpoint *ep, uint32_t token,
+			     uint32_t rank, bool target)
+{
+	struct request *r = request_of(ep, token);
+
+	return r && r->rank == rank && r->target == target ? r : NULL;
 }
 
 void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
@@ -135,6 +149,12 @@ void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 		r->next->link = r->link;
 	r->result = result;
 	queue_add(&ep->ended, r);
+}
+
+void request_undo(struct bgdma_endpoint *ep, struct request *r)
+{
+	r->done = NULL;
+	request_end(ep, r, 0);
 }
 
 void requests_fail(struct bgdma_endpoint *ep, uint32_t rank, int result)

@@ -43,11 +43,58 @@ static bool channel_room(struct channel *ch)
 {
 	uint64_t done, next = bgdma_inj_next(ch->fifo);
 
-	if (bgdma_likely(next - ch->done <= ch->mask))
+	/* One slot is kept for room_ask(). */
+	if (bgdma_likely(next - ch->done < ch->mask))
 		return true;
 	done = bgdma_inj_done(ch->fifo);
 	ch->done = done;
-	return next - done <= ch->mask;
+	return next - done < ch->mask;
+}
+
+/*
+ * No room: have a packet to ourselves tell, when all that is in the channel now
+ * has begun, so that nobody has to look again and again.
+ */
+static void room_ask(struct bgdma_endpoint *ep, struct channel *ch)
+{
+	struct bgdma_transfer t = bgdma__no_transfer();
+	uint64_t next = bgdma_inj_next(ch->fifo);
+	struct bgdma_desc *desc;
+
+	if (ch->asked)
+		return;
+	ch->done = bgdma_inj_done(ch->fifo);
+	desc = next - ch->done <= ch->mask ? bgdma_inj_reserve(ch->fifo) : NULL;
+	/* The engine has yet to say that the last of these has ended. */
+	if (!desc) {
+		ep->no_room = true;
+		return;
+	}
+	ch->sent[next & ch->mask] = (struct sent){
+		.rank = ep->rank, .id = ep->room_id, .copied = ch->copy_head,
+	};
+	t.dest_fifo = WAY_CONTROL;
+	t.dispatch = (uint16_t)ep->room_id;
+	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->room_id,
+			       (uint64_t)(ch - ep->channel));
+	bgdma_desc_local_memfifo(desc, &t);
+	bgdma_desc_inline(desc, NULL, 0);
+	ch->asked = true;
+	ep->asking++;
+	(void)bgdma_inj_submit(ch->fifo);
+}
+
+int on_room(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct bgdma_endpoint *ep = arg;
+	uint64_t index = bgdma_packet_word(packet);
+
+	if (rank != ep->rank || index >= channels_count(ep) ||
+	    !ep->channel[index].asked)
+		return -EBADMSG;
+	ep->channel[index].asked = false;
+	ep->asking--;
+	return 0;
 }
 
 /* Where a copy in one piece would begin, if there were room. */
@@ -92,7 +139,10 @@ static inline bool ready(struct bgdma_endpoint *ep, struct channel *ch,
 bool channel_ready(struct bgdma_endpoint *ep, struct channel *ch,
 		   uint64_t bytes)
 {
-	return ready(ep, ch, bytes);
+	if (bgdma_likely(ready(ep, ch, bytes)))
+		return true;
+	room_ask(ep, ch);
+	return false;
 }
 
 struct channel *channel_of(struct bgdma_endpoint *ep, unsigned int way,
@@ -108,7 +158,7 @@ struct bgdma_desc *channel_take(struct bgdma_endpoint *ep, struct channel *ch,
 	struct bgdma_desc *desc;
 	struct sent *sent;
 
-	if (bgdma_unlikely(!ready(ep, ch, bytes)))
+	if (bgdma_unlikely(!channel_ready(ep, ch, bytes)))
 		return NULL;
 	if (bytes) {
 		*copy = copy_take(ep, ch, bytes);
@@ -141,8 +191,10 @@ int send_one(struct bgdma_endpoint *ep, const struct operation *op,
 	if (bgdma_unlikely(peer->down))
 		return -EHOSTDOWN;
 	/* As channel_take(), but in line: this is on the way of every message. */
-	if (bgdma_unlikely(!ready(ep, ch, copied ? a->length : 0)))
+	if (bgdma_unlikely(!ready(ep, ch, copied ? a->length : 0))) {
+		room_ask(ep, ch);
 		return -EAGAIN;
+	}
 	if (copied) {
 		copy = copy_take(ep, ch, a->length);
 		memcpy(copy, a->data, a->length);
@@ -247,31 +299,32 @@ static unsigned int channel_repair(struct bgdma_endpoint *ep,
 {
 	struct bgdma_trouble_info info = { .trouble = BGDMA_TROUBLE_LOST };
 	struct bgdma_record record;
-	const struct sent *sent;
 	struct request *r;
+	struct sent sent;
 	unsigned int n = 0;
 
 	while (bgdma_inj_state(ch->fifo) == BGDMA_FIFO_ERROR &&
 	       bgdma_inj_error(ch->fifo, &record)) {
-		sent = &ch->sent[record.desc_seq & ch->mask];
-		info.rank = sent->rank;
-		info.node = ep->peer[sent->rank].at.node;
-		info.ctx = ep->peer[sent->rank].at.ctx;
-		info.type = sent->type;
-		info.operation = sent->id;
+		sent = ch->sent[record.desc_seq & ch->mask];
+		info.rank = sent.rank;
+		info.node = ep->peer[sent.rank].at.node;
+		info.ctx = ep->peer[sent.rank].at.ctx;
+		info.type = sent.type;
+		info.operation = sent.id;
 		info.code = record.code;
 		if (bgdma_inj_clear_error(ch->fifo, 0))
 			break;
-		endpoint_trouble(ep, &info);
-		r = sent->token ? request_find(ep, sent->token & TOKEN_MASK,
-					       sent->rank,
-					       sent->token & SENT_TARGET) :
-				  NULL;
-		if (r)
-			request_end(ep, r, bgdma_code_errno(record.code));
+		/* A message's own function tells of it. */
+		r = sent.token ? request_find(ep, sent.token & TOKEN_MASK,
+					      sent.rank,
+					      sent.token & SENT_TARGET) : NULL;
+		if (!r)
+			endpoint_trouble(ep, &info);
 		if (record.code == BGDMA_E_PEER_DOWN ||
 		    record.code == BGDMA_E_NO_PEER)
 			endpoint_peer_down(ep, info.rank);
+		else if (r)
+			request_fail(ep, r, record.code, 0);
 		n++;
 	}
 	return n;
@@ -279,10 +332,15 @@ static unsigned int channel_repair(struct bgdma_endpoint *ep,
 
 unsigned int channels_repair(struct bgdma_endpoint *ep)
 {
+	const __u64 *errors = bgdma_ctx_view(ep->ctx)->kern->inj_error;
+	uint32_t count = channels_count(ep), i;
 	unsigned int n = 0;
-	uint32_t i;
+	__u64 any = 0;
 
-	for (i = 0; i < channels_count(ep); i++)
+	/* They are the first of the context. */
+	for (i = 0; i < count; i += 64)
+		any |= bgdma_load_acquire(&errors[i / 64]);
+	for (i = 0; bgdma_unlikely(any) && i < count; i++)
 		n += channel_repair(ep, &ep->channel[i]);
 	return n;
 }

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Messages that end before their time: each side tells the other by a cut, as
+ * either may have heard of it alone.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "internal.h"
+#include "wire.h"
+
+static void portion_trouble(struct bgdma_endpoint *ep, const struct request *r,
+			    uint32_t code, uint32_t portion)
+{
+	const struct bgdma_peer *peer = &ep->peer[r->rank].at;
+	const struct bgdma_trouble_info info = {
+		.trouble = BGDMA_TROUBLE_PORTION,
+		.rank = r->rank,
+		.node = peer->node,
+		.ctx = peer->ctx,
+		.code = code,
+		.portion = portion,
+	};
+
+	if (portion)
+		endpoint_trouble(ep, &info);
+}
+
+static int cut_send(struct bgdma_endpoint *ep, const struct request *r,
+		    uint32_t code, uint32_t portion)
+{
+	const struct operation *op =
+		operation_find(&ep->table[BGDMA_POINT_TO_POINT], ep->cut_id);
+	const struct cut_wire wire = {
+		.code = __cpu_to_le32(code),
+		.portion = __cpu_to_le32(portion),
+		.by_origin = __cpu_to_le32(!r->target),
+	};
+	const struct bgdma_send_attr send = {
+		.word = r->target ? tokens_make(r->rts.token, r->token) :
+				    tokens_make(r->token, 0),
+		.data = &wire, .length = sizeof(wire),
+	};
+
+	return send_one(ep, op, &send, r->rank, 0);
+}
+
+void request_suspect(struct bgdma_endpoint *ep, struct request *r,
+		     uint32_t code, uint32_t portion, int64_t until)
+{
+	if (!r->suspect)
+		queue_add(&ep->suspects, r);
+	r->suspect = true;
+	r->suspect_until = until;
+	r->code = code;
+	r->portion_failed = portion;
+}
+
+void request_fail(struct bgdma_endpoint *ep, struct request *r, uint32_t code,
+		  uint32_t portion)
+{
+	if (cut_send(ep, r, code, portion) == -EAGAIN) {
+		request_suspect(ep, r, code, portion, 0);
+		return;
+	}
+	portion_trouble(ep, r, code, portion);
+	request_end(ep, r, bgdma_code_errno(code));
+}
+
+/* Those that have waited long enough, or for room. */
+void suspects_progress(struct bgdma_endpoint *ep)
+{
+	int64_t now = sys_now_ns();
+	struct request *r, *next;
+
+	for (r = ep->suspects.first; r; r = next) {
+		next = r->later;
+		if (now >= r->suspect_until)
+			request_fail(ep, r, r->code, r->portion_failed);
+	}
+}
+
+int64_t suspects_next(const struct bgdma_endpoint *ep)
+{
+	int64_t first = INT64_MAX;
+	const struct request *r;
+
+	/* Of room a packet tells. */
+	for (r = ep->suspects.first; r; r = r->later)
+		if (r->suspect_until && r->suspect_until < first)
+			first = r->suspect_until;
+	return first;
+}
+
+struct request *request_of_origin(struct bgdma_endpoint *ep, uint32_t token,
+				  uint32_t rank)
+{
+	struct request *r;
+
+	for (r = ep->requests; r; r = r->next)
+		if (r->target && r->rank == rank && r->rts.token == token)
+			return r;
+	return NULL;
+}
+
+int on_cut(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	uint32_t origin = token_origin(bgdma_packet_word(packet));
+	struct bgdma_endpoint *ep = arg;
+	uint32_t code, portion;
+	struct cut_wire wire;
+	struct request *r;
+
+	if (packet->bytes != sizeof(wire))
+		return -EBADMSG;
+	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
+	code = __le32_to_cpu(wire.code);
+	portion = __le32_to_cpu(wire.portion);
+	if (!code)
+		return -EBADMSG;
+	/* What has arrived first: it may be all there. */
+	rendezvous_progress(ep);
+	r = wire.by_origin ? request_of_origin(ep, origin, rank) :
+			     request_find(ep, origin, rank, false);
+	if (!r)
+		return 0;
+	portion_trouble(ep, r, code, portion <= r->portions ? portion : 0);
+	request_end(ep, r, bgdma_code_errno(code));
+	return 0;
+}
+
+/* ---- Cancelling -------------------------------------------------------- */
+
+/*
+ * The target alone knows whether it has accepted, so it decides. A chain is
+ * stopped by what it still has to fetch, and ends in its own way, earlier: no
+ * engine refuses anything, and no other message is hurt.
+ */
+
+static int stop_send(struct bgdma_endpoint *ep, const struct request *r)
+{
+	const struct operation *op =
+		operation_find(&ep->table[BGDMA_POINT_TO_POINT], ep->stop_id);
+	const struct stop_wire wire = { .serial = __cpu_to_le32(r->serial) };
+	const struct bgdma_send_attr send = {
+		.word = tokens_make(r->token, 0),
+		.data = &wire, .length = sizeof(wire),
+	};
+
+	return send_one(ep, op, &send, r->rank, 0);
+}
+
+/*
+ * The answer for a message that is not here: it was not accepted, or is over.
+ * It goes the way of a CTS, behind all that told of the end, and is fenced.
+ */
+static void stop_answer(struct bgdma_endpoint *ep, struct stop *s)
+{
+	const struct cut_wire wire = {
+		.code = __cpu_to_le32(BGDMA_E_CANCELLED),
+	};
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_desc desc;
+
+	t.dest_fifo = WAY_CONTROL;
+	t.dispatch = (uint16_t)ep->cut_id;
+	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->cut_id,
+			       tokens_make(s->token, 0));
+	t.length = sizeof(wire);
+	t.flags = BGDMA_DESC_FENCE;
+	bgdma_desc_local_memfifo(&desc, &t);
+	bgdma_desc_inline(&desc, &wire, sizeof(wire));
+	s->due = rget_send(ep, s->rank, RGQ_ID, 0, &desc, 1) == -EAGAIN;
+	ep->marks_due |= s->due;
+}
+
+void stops_progress(struct bgdma_endpoint *ep)
+{
+	struct stop *s;
+
+	for (s = ep->stops; s < ep->stops + STOPS; s++)
+		if (s->due)
+			stop_answer(ep, s);
+}
+
+bool stop_asked(struct bgdma_endpoint *ep, uint32_t rank, uint32_t serial)
+{
+	struct stop *s;
+
+	if (bgdma_likely(!ep->n_stops))
+		return false;
+	for (s = ep->stops; s < ep->stops + STOPS; s++) {
+		if (s->serial == serial && s->rank == rank) {
+			s->serial = 0;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Target: one that was not answered ends, a chain soon, others on their own. */
+static void request_stop(struct bgdma_endpoint *ep, struct request *r)
+{
+	if (!r->begun)
+		request_fail(ep, r, BGDMA_E_CANCELLED, 0);
+	else if (r->portions > 1)
+		chain_stop(r);
+}
+
+int on_stop(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	uint32_t token = token_origin(bgdma_packet_word(packet)), serial;
+	struct bgdma_endpoint *ep = arg;
+	struct stop_wire wire;
+	struct request *r;
+	struct stop *s;
+
+	if (packet->bytes != sizeof(wire))
+		return -EBADMSG;
+	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
+	serial = __le32_to_cpu(wire.serial);
+	r = request_of_origin(ep, token, rank);
+	if (r && r->rts.serial == serial) {
+		request_stop(ep, r);
+		return 0;
+	}
+	s = &ep->stops[ep->n_stops++ % STOPS];
+	*s = (struct stop){ rank, serial, token, false };
+	stop_answer(ep, s);
+	return 0;
+}
+
+int bgdma_rendezvous_cancel(struct bgdma_endpoint *ep, uint32_t id)
+{
+	struct request *r;
+	int ret = 0;
+
+	if (ep->state != STATE_COMMITTED)
+		return -ENOTCONN;
+	endpoint_lock(ep);
+	r = request_of(ep, id);
+	if (!r)
+		ret = -ENOENT;
+	else if (r->target)
+		request_stop(ep, r);
+	else
+		ret = stop_send(ep, r);
+	endpoint_unlock(ep);
+	return ret == -EHOSTDOWN ? 0 : ret;
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * When a message is paced, and how (SP-10). What depends on the target alone is
+ * decided when the processes meet: then a message asks one flag.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+#define RACK		1024		/* nodes */
+
+struct option {
+	const char *variable;
+	uint32_t *value;
+	uint32_t otherwise;
+};
+
+/* What the caller left open: the variable, or what is usual. */
+static int option_complete(const struct option *o)
+{
+	const char *text = getenv(o->variable);
+	unsigned long number;
+	char *end;
+
+	if (*o->value)
+		return 0;
+	*o->value = o->otherwise;
+	if (!text || !*text)
+		return 0;
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (*text == '-' || *end || errno || number > UINT32_MAX)
+		return -EINVAL;
+	*o->value = (uint32_t)number;
+	return 0;
+}
+
+static uint32_t bytes_in_flight(uint32_t racks)
+{
+	if (racks >= 8)
+		return 24576;
+	return racks >= 4 ? 32768 : 65536;
+}
+
+int pacing_complete(struct bgdma_endpoint *ep)
+{
+	const uint32_t *dims = bgdma_ctx_info(ep->ctx)->dims;
+	uint32_t nodes = dims[0] * dims[1] * dims[2];
+	struct bgdma_endpoint_attr *a = &ep->attr;
+	uint32_t on = 0, packets = 0, i;
+	const struct option options[] = {
+		{ "BGDMA_PACING", &on, nodes > RACK },
+		{ "BGDMA_PACING_HOPS", &a->pacing_hops, 4 },
+		{ "BGDMA_PACING_DIMS", &a->pacing_dims, 1 },
+		{ "BGDMA_PACING_SIZE", &a->pacing_size, 65536 },
+		{ "BGDMA_PACING_PORTION", &a->pacing_portion,
+		  nodes < 4 * RACK ? 16384 : 8192 },
+		{ "BGDMA_PACING_MAX", &a->pacing_max,
+		  bytes_in_flight(nodes / RACK) },
+		{ "BGDMA_PACING_PACKETS", &packets, 0 },
+	};
+	int ret = 0;
+
+	if (a->pacing > BGDMA_PACING_ON || a->portions > BGDMA_PORTIONS_PACKETS)
+		return -EINVAL;
+	for (i = 0; !ret && i < sizeof(options) / sizeof(options[0]); i++)
+		ret = option_complete(&options[i]);
+	if (ret || on > 1 || packets > 1 || !a->pacing_portion)
+		return -EINVAL;
+	if (a->pacing == BGDMA_PACING_AUTO)
+		a->pacing = on ? BGDMA_PACING_ON : BGDMA_PACING_OFF;
+	if (!a->portions)
+		a->portions = packets ? BGDMA_PORTIONS_PACKETS :
+					BGDMA_PORTIONS_PUT;
+	ep->in_flight = a->pacing_max / a->pacing_portion;
+	if (!ep->in_flight)
+		ep->in_flight = 1;
+	if (ep->in_flight > BGDMA_IN_FLIGHT_MAX)
+		ep->in_flight = BGDMA_IN_FLIGHT_MAX;
+	return 0;
+}
+
+/* Hops to a node along one axis. */
+static uint32_t distance(uint32_t from, uint32_t to, uint32_t nodes, bool torus)
+{
+	uint32_t hops = from < to ? to - from : from - to;
+
+	return torus && nodes - hops < hops ? nodes - hops : hops;
+}
+
+bool pacing_of(const struct bgdma_endpoint *ep, uint32_t node)
+{
+	const struct bgdma_ctx_info *info = bgdma_ctx_info(ep->ctx);
+	uint32_t from = info->rank, to = node, hops = 0, differ = 0, axis, h;
+
+	if (ep->attr.pacing != BGDMA_PACING_ON)
+		return false;
+	for (axis = 0; axis < 3; axis++) {
+		h = distance(from % info->dims[axis], to % info->dims[axis],
+			     info->dims[axis], info->torus & 1U << axis);
+		hops += h;
+		differ += h > 0;
+		from /= info->dims[axis];
+		to /= info->dims[axis];
+	}
+	return hops > ep->attr.pacing_hops || differ > ep->attr.pacing_dims;
+}
+
+struct pace pace_of(const struct bgdma_endpoint *ep,
+		    const struct bgdma_rendezvous_attr *a)
+{
+	enum bgdma_portions portions = a->portions ? a->portions :
+						     ep->attr.portions;
+	struct pace pace = {
+		.portion = a->portion,
+		.in_flight = a->in_flight ? a->in_flight : 1,
+		.packets = portions == BGDMA_PORTIONS_PACKETS,
+	};
+
+	if (a->portion || !ep->peer[a->dest].paced ||
+	    a->length <= ep->attr.pacing_size)
+		return pace;
+	pace.portion = ep->attr.pacing_portion;
+	if (!a->in_flight)
+		pace.in_flight = ep->in_flight;
+	return pace;
+}

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * The target's side of a rendezvous: what it answers, and what comes.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "internal.h"
+#include "wire.h"
+
+/* Bytes that a shared message keeps for its tail. */
+#define TAIL_BYTES	16
+
+/* ---- The descriptors of a CTS ------------------------------------------ */
+
+struct bgdma_transfer cts_transfer(const struct bgdma_endpoint *ep,
+				   const struct request *r)
+{
+	const struct bgdma_ctx_info *info = bgdma_ctx_info(ep->ctx);
+	struct bgdma_transfer t = bgdma__no_transfer();
+
+	t.dest = info->rank;
+	t.dest_ctx = info->ctx;
+	t.counter = r->rts.counter;
+	t.remote_counter = r->handle;
+	t.cookie = tokens_make(r->rts.token, r->token);
+	return t;
+}
+
+unsigned int cts_puts(const struct bgdma_endpoint *ep, const struct request *r,
+		      uint64_t at, uint64_t bytes, uint32_t portion,
+		      struct bgdma_desc *desc)
+{
+	struct bgdma_transfer t = cts_transfer(ep, r);
+	uint64_t end = at + bytes;
+	unsigned int n = 0;
+
+	t.cookie |= cookie_portion(portion);
+	t.route = r->rts.flags & RTS_ORDERED ? 0 : BGDMA_ROUTE_ADAPTIVE;
+	for (; at < end; at += t.length) {
+		t.length = end - at > BGDMA_LENGTH_MAX ?
+			   BGDMA_LENGTH_MAX : (uint32_t)(end - at);
+		t.from.region = r->rts.region;
+		t.from.offset = r->rts.offset + at;
+		t.to.region = r->to.region;
+		t.to.offset = r->to.offset + at;
+		bgdma_desc_put(&desc[n++], &t);
+	}
+	return n;
+}
+
+/* The last bytes. */
+static void cts_tail(const struct bgdma_endpoint *ep, const struct request *r,
+		     struct bgdma_desc *desc)
+{
+	const struct tail_wire wire = { 0 };
+	struct bgdma_transfer t = cts_transfer(ep, r);
+
+	t.dest_fifo = WAY_CONTROL;
+	t.dispatch = (uint16_t)ep->tail_id;
+	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->tail_id, t.cookie);
+	t.flags = BGDMA_DESC_FENCE;
+	/* They were not added to it. */
+	t.remote_counter = 0;
+	if (r->portions > 1) {
+		t.counter = 0;
+		t.length = sizeof(wire);
+		bgdma_desc_memfifo(desc, &t);
+		bgdma_desc_inline(desc, &wire, sizeof(wire));
+		return;
+	}
+	t.length = (uint32_t)(r->bytes - r->put);
+	t.from.region = r->rts.region;
+	t.from.offset = r->rts.offset + r->put;
+	bgdma_desc_memfifo(desc, &t);
+}
+
+static void cts_took(const struct bgdma_endpoint *ep, const struct request *r,
+		     struct bgdma_desc *desc)
+{
+	struct bgdma_transfer t = bgdma__no_transfer();
+	const struct took_wire wire = {
+		.bytes = __cpu_to_le64(r->bytes),
+		.refused = __cpu_to_le32(!r->bytes),
+		.chains = __cpu_to_le32(r->chains),
+	};
+
+	t.dest_fifo = r->rts.fifo;
+	t.dispatch = (uint16_t)ep->took_id;
+	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->took_id,
+			       tokens_make(r->rts.token, r->token));
+	t.length = sizeof(wire);
+	t.flags = BGDMA_DESC_FENCE;
+	bgdma_desc_local_memfifo(desc, &t);
+	bgdma_desc_inline(desc, &wire, sizeof(wire));
+}
+
+unsigned int cts_end(const struct bgdma_endpoint *ep, const struct request *r,
+		     struct bgdma_desc *desc)
+{
+	unsigned int n = 0;
+
+	if (r->bytes && !r->exclusive && !r->packets)
+		cts_tail(ep, r, &desc[n++]);
+	if (r->rts.flags & RTS_SHARED || r->bytes < r->announced ||
+	    r->rts.portions > 1)
+		cts_took(ep, r, &desc[n++]);
+	return n;
+}
+
+/* ---- Sending it -------------------------------------------------------- */
+
+int rget_send(struct bgdma_endpoint *ep, uint32_t rank, uint16_t queue,
+	      uint32_t token, const struct bgdma_desc *desc, unsigned int n)
+{
+	struct channel *ch = channel_of(ep, WAY_CONTROL, rank);
+	const struct sent what = { .rank = rank, .token = token };
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_desc *slot;
+	char *copy;
+
+	slot = channel_take(ep, ch, n * sizeof(*desc), &what, &t, &copy);
+	if (!slot)
+		return -EAGAIN;
+	memcpy(copy, desc, n * sizeof(*desc));
+	t.dest = ep->peer[rank].at.node;
+	t.dest_ctx = ep->peer[rank].at.ctx;
+	t.dest_fifo = queue;
+	t.length = n * (uint32_t)sizeof(*desc);
+	t.cookie = token & TOKEN_MASK;
+	bgdma_desc_rget(slot, &t);
+	return bgdma_inj_submit(ch->fifo);
+}
+
+void answer_begun(struct bgdma_endpoint *ep, struct request *r)
+{
+	if (!r->begun)
+		r->order = ep->answers++;
+	r->begun = true;
+}
+
+static int cts_send(struct bgdma_endpoint *ep, struct request *r)
+{
+	struct bgdma_desc desc[BGDMA_RGET_DESC_MAX];
+	unsigned int n;
+	int ret;
+
+	if (r->portions > 1) {
+		ret = chain_send(ep, r);
+	} else {
+		n = cts_puts(ep, r, 0, r->put, 1, desc);
+		n += cts_end(ep, r, desc + n);
+		ret = rget_send(ep, r->rank, r->rts.queue,
+				r->token | SENT_TARGET, desc, n);
+	}
+	if (ret)
+		return ret;
+	answer_begun(ep, r);
+	r->answered = true;
+	/* Nothing will come. */
+	if (!r->bytes)
+		request_end(ep, r, 0);
+	return 0;
+}
+
+/* In the order of the accepts. */
+static void cts_queue(struct bgdma_endpoint *ep, struct request *r)
+{
+	if (ep->unanswered.first || cts_send(ep, r))
+		queue_add(&ep->unanswered, r);
+}
+
+unsigned int unanswered_progress(struct bgdma_endpoint *ep)
+{
+	unsigned int n = 0;
+	struct request *r;
+
+	while ((r = ep->unanswered.first)) {
+		queue_take(&ep->unanswered);
+		if (cts_send(ep, r)) {
+			queue_add_first(&ep->unanswered, r);
+			break;
+		}
+		n++;
+	}
+	return n;
+}
+
+/* ---- Accepting --------------------------------------------------------- */
+
+/* Where it goes. */
+static int accept_place(struct bgdma_endpoint *ep, struct request *r,
+			const struct bgdma_accept_attr *a)
+{
+	int ret;
+
+	if (!a->data) {
+		r->to = bgdma__place_at(&a->to);
+		r->addr = (char *)bgdma_region_addr(a->to.region) +
+			  a->to.offset;
+		return 0;
+	}
+	r->addr = a->data;
+	/* Packets are copied by us. */
+	if (r->packets)
+		return 0;
+	ret = memory_register(ep, r, a->data, r->bytes, BGDMA_LOCAL_WRITE,
+			      BGDMA_RIGHT_WRITE);
+	if (!ret)
+		r->to.region = bgdma_region_handle(r->region);
+	return ret;
+}
+
+/*
+ * By what it is known that all is there: a counter of its own; or a tail, which
+ * in one piece is the last bytes; or, of packets, how many bytes have come.
+ */
+static void accept_counter(struct bgdma_endpoint *ep, struct request *r)
+{
+	struct pool *pool = &ep->pool[BGDMA_RECEPTION];
+
+	r->put = r->bytes;
+	if (r->packets)
+		return;
+	r->handle = pool_take(pool, r, &ep->peer[r->rank].at);
+	if (!r->exclusive && r->portions == 1)
+		r->put -= r->bytes < TAIL_BYTES ? r->bytes : TAIL_BYTES;
+	bgdma_counter_add(pool_counter(pool, r), (int64_t)r->put);
+}
+
+static int accept_prepare(struct bgdma_endpoint *ep, struct request *r,
+			  const struct bgdma_accept_attr *a)
+{
+	int ret;
+
+	/* Refused: only the origin is told. */
+	if (!r->bytes)
+		return 0;
+	if (r->rts.portions > 1)
+		chain_divide(r);
+	r->packets = r->portions > 1 && r->rts.flags & RTS_PACKETS;
+	ret = accept_place(ep, r, a);
+	if (ret)
+		return ret;
+	accept_counter(ep, r);
+	return r->portions > 1 ? chain_prepare(ep, r) : 0;
+}
+
+static int accept_start(struct bgdma_endpoint *ep, const struct bgdma_rts *rts,
+			const struct bgdma_accept_attr *a)
+{
+	struct request *r;
+	int ret;
+
+	if (rts->rank >= ep->size)
+		return -EINVAL;
+	if (ep->peer[rts->rank].down)
+		return -EHOSTDOWN;
+	r = request_new(ep, rts->rank, true, a->done, a->arg);
+	if (!r)
+		return -ENOMEM;
+	r->rts = *rts;
+	r->announced = rts->length;
+	r->bytes = a->length < rts->length ? a->length : rts->length;
+	r->portions = 1;
+	r->chains = 1;
+	ret = accept_prepare(ep, r, a);
+	if (ret) {
+		request_undo(ep, r);
+		return ret;
+	}
+	if (a->id)
+		*a->id = r->token;
+	if (stop_asked(ep, r->rank, rts->serial))
+		request_end(ep, r, -ECANCELED);
+	else
+		cts_queue(ep, r);
+	return 0;
+}
+
+int bgdma_rendezvous_accept_sized(struct bgdma_endpoint *ep,
+				  const struct bgdma_rts *rts,
+				  const struct bgdma_accept_attr *attr,
+				  size_t size)
+{
+	struct bgdma_accept_attr a;
+	int ret;
+
+	ret = attr_copy(&a, sizeof(a), attr, size);
+	if (ret)
+		return ret;
+	if (ep->state != STATE_COMMITTED)
+		return -ENOTCONN;
+	if (!a.length || (!a.data && !a.to.region))
+		return -EINVAL;
+	endpoint_lock(ep);
+	ret = accept_start(ep, rts, &a);
+	endpoint_unlock(ep);
+	return ret;
+}
+
+int bgdma_rendezvous_refuse(struct bgdma_endpoint *ep,
+			    const struct bgdma_rts *rts)
+{
+	const struct bgdma_accept_attr nothing = { 0 };
+	int ret;
+
+	if (ep->state != STATE_COMMITTED)
+		return -ENOTCONN;
+	endpoint_lock(ep);
+	ret = accept_start(ep, rts, &nothing);
+	endpoint_unlock(ep);
+	return ret;
+}
+
+/* ---- What comes -------------------------------------------------------- */
+
+/* A chain has ended, of a message without a counter of its own. */
+static int chain_tail(struct bgdma_endpoint *ep, struct request *r,
+		      const struct bgdma_packet *packet)
+{
+	struct tail_wire wire;
+
+	if (packet->bytes != sizeof(wire))
+		return -EBADMSG;
+	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
+	r->stopped |= wire.stopped != 0;
+	/* Of one that was stopped the origin tells. */
+	if (++r->ends == r->chains && !r->stopped)
+		request_end(ep, r, 0);
+	return 0;
+}
+
+/* The last bytes of a message without a counter of its own. */
+int on_tail(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct bgdma_endpoint *ep = arg;
+	uint64_t word = bgdma_packet_word(packet);
+	struct request *r = request_find(ep, token_target(word), rank, true);
+
+	/* It was given up meanwhile. */
+	if (!r || r->rts.token != token_origin(word))
+		return 0;
+	if (r->exclusive || r->packets)
+		return -EBADMSG;
+	if (r->portions > 1)
+		return chain_tail(ep, r, packet);
+	if (packet->bytes != r->bytes - r->put)
+		return -EBADMSG;
+	memcpy(r->addr + r->put, bgdma_packet_data(packet), packet->bytes);
+	request_end(ep, r, 0);
+	return 0;
+}
+
+/* A packet of a portion, of a message that crosses in packets (SP-5). */
+int on_piece(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct bgdma_endpoint *ep = arg;
+	uint64_t word = bgdma_packet_word(packet), at;
+	struct request *r = request_find(ep, token_target(word), rank, true);
+	uint32_t portion = piece_portion(word);
+
+	if (!r)
+		return 0;
+	if (!r->packets || !portion || portion > r->portions)
+		return -EBADMSG;
+	if (packet->flags & BGDMA_PACKET_ERROR) {
+		request_fail(ep, r, BGDMA_E_ABORTED, portion);
+		return 0;
+	}
+	at = (portion - 1) * r->portion + packet->offset;
+	if (at > r->bytes || packet->bytes > r->bytes - at)
+		return -EBADMSG;
+	memcpy(r->addr + at, bgdma_packet_data(packet), packet->bytes);
+	r->copied += packet->bytes;
+	if (r->copied >= r->bytes)
+		request_end(ep, r, 0);
+	return 0;
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What nobody is told of twice: room in a channel, and events that found their
+ * ring full. Who waits is woken all the same.
+ */
+#include "kselftest_harness.h"
+#include "sys_module.h"
+
+/* ---- Room --------------------------------------------------------------- */
+
+struct speech {
+	struct bgdma_endpoint_attr attr;
+	bool more;
+	volatile uint64_t sent;		/* when there was no more room */
+};
+
+static int say(struct module *module, bool more)
+{
+	return bgdma_endpoint_send(module->m.ep, &(struct bgdma_send_attr){
+			.operation = module->eager, .dest = 1, .word = 1,
+			.more = more });
+}
+
+/* Fill all FIFOs up to one that does not listen, then sleep until it does. */
+static int speak(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	struct bgdma_endpoint_stats stats;
+	struct speech *speech = arg;
+	unsigned int vain = 0;
+	int ret;
+
+	(void)size;
+	require_is(0, module_open(&module, speech->attr));
+	if (rank == 1) {
+		require_is(0, bgdma_job_fence(module.m.job));
+		do {
+			require_is(0, bgdma_endpoint_wait(module.m.ep,
+						(int64_t)PATIENCE_NS));
+			bgdma_endpoint_stats(module.m.ep, &stats);
+		} while (stats.packets < speech->sent + 1);
+		return member_close(&module.m);
+	}
+	while (vain < 100) {
+		ret = say(&module, speech->more);
+		require(ret == 0 || ret == -EAGAIN);
+		if (ret)
+			vain++;
+		else
+			speech->sent++;
+	}
+	require(speech->sent >= 15);
+	require_is(0, bgdma_job_fence(module.m.job));
+	while ((ret = say(&module, false)) == -EAGAIN)
+		require_is(0, bgdma_endpoint_wait(module.m.ep,
+						  (int64_t)PATIENCE_NS));
+	require_is(0, ret);
+	return member_close(&module.m);
+}
+
+TEST(progress_a_wait_ends_when_there_is_room)
+{
+	struct speech *speech = shared(sizeof(*speech));
+
+	partition_new("2x1x1", "");
+	speech->attr = (struct bgdma_endpoint_attr){
+		.data_bytes = 16384, .channels = 1, .entries = 16,
+	};
+	EXPECT_TRUE(job_run(2, speak, speech, -1));
+	speech->attr.progress = BGDMA_PROGRESS_THREAD;
+	speech->sent = 0;
+	EXPECT_TRUE(job_run(2, speak, speech, -1));
+}
+
+TEST(dp6_a_channel_full_of_more_drains)
+{
+	struct speech *speech = shared(sizeof(*speech));
+
+	partition_new("2x1x1", "");
+	speech->more = true;
+	speech->attr.entries = 16;
+	speech->attr.channels = 1;
+	EXPECT_TRUE(job_run(2, speak, speech, -1));
+}
+
+/* ---- Events ------------------------------------------------------------ */
+
+struct flood {
+	uint64_t portion;
+	volatile bool full, done;
+};
+
+/* Descriptors that the other refuses, each of which makes an event there. */
+static int flood(struct module *module, const struct flood *f)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(module->m.ep);
+	const struct bgdma_peer *to = bgdma_endpoint_peer(module->m.ep, 1);
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_inj_fifo *fifo;
+	struct bgdma_region *region;
+
+	require_is(0, bgdma_inj_create(ctx, NULL, &fifo));
+	require_is(0, bgdma_region_alloc(ctx, 4096, BGDMA_LOCAL_READ, &region));
+	t.from.region = 12345;
+	bgdma_desc_local_copy(bgdma_region_addr(region), &t);
+	while (!f->full) {
+		require_is(0, bgdma_rget(fifo, &(struct bgdma_rget_attr){
+				.dest = to->node, .dest_ctx = to->ctx,
+				.queue = 0, .count = 1,
+				.from = { region, 0 } }));
+		require_is(0, bgdma_inj_wait(fifo, bgdma_inj_next(fifo),
+					     BGDMA_SPIN_THEN_SLEEP,
+					     (int64_t)PATIENCE_NS));
+		bgdma_endpoint_progress(module->m.ep, 0);
+	}
+	return 0;
+}
+
+/* The event that tells of a refusal finds no room. */
+static int missed(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[60000];
+	struct flood *f = arg;
+	struct bgdma_region *region;
+	struct bgdma_ctx *ctx;
+	uint64_t lost;
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			.counters = BGDMA_COUNTERS_SHARED }));
+	ctx = bgdma_endpoint_ctx(module.m.ep);
+	if (rank == 0) {
+		require_is(0, bgdma_region_register(ctx, mem, sizeof(mem),
+				BGDMA_LOCAL_READ, &region));
+		require_is(0, bgdma_endpoint_expose(module.m.ep, region,
+						    BGDMA_RIGHT_READ));
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .portion = f->portion,
+				.length = sizeof(mem),
+				.from = { region, 0 } }));
+		require_is(0, bgdma_region_free(region));
+		require_is(0, bgdma_job_fence(module.m.job));
+		require_is(0, flood(&module, f));
+		require_is(0, bgdma_job_fence(module.m.job));
+		/* It does not listen either, until it is too late. */
+		require(until(f->done));
+	} else {
+		require_is(0, until_count(&module, &module.announced, 1));
+		require_is(0, bgdma_job_fence(module.m.job));
+		require(until(bgdma_events_lost(ctx) > 0));
+		f->full = true;
+		require_is(0, bgdma_job_fence(module.m.job));
+		lost = bgdma_events_lost(ctx);
+		require_is(0, take(&module, 0, (struct bgdma_accept_attr){
+				.length = sizeof(mem), .data = mem }));
+		require(until(bgdma_events_lost(ctx) > lost));
+		f->done = true;
+	}
+	require_is(0, until_count(&module, &module.ended, 1));
+	require(module.last);
+	/* And the next is well. */
+	if (rank == 0)
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = 1, .length = sizeof(mem),
+				.portion = f->portion, .data = mem }));
+	else
+		require_is(0, until_count(&module, &module.announced, 2));
+	if (rank == 1)
+		require_is(0, take(&module, 1, (struct bgdma_accept_attr){
+				.length = sizeof(mem), .data = mem }));
+	require_is(0, until_count(&module, &module.done, 1));
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+TEST(lc3_no_lost_event_leaves_a_message_hanging)
+{
+	struct flood *f = shared(sizeof(*f));
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, missed, f, -1));
+	*f = (struct flood){ .portion = 10000 };
+	EXPECT_TRUE(job_run(2, missed, f, -1));
+}
+
+/* A third process makes the events; a chain of the two others goes on. */
+static int unhurt(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[4000000];
+	struct flood *f = arg;
+	struct bgdma_ctx *ctx;
+
+	(void)size;
+	message_fill(mem, rank ? 0 : sizeof(mem), 1);
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			.counters = BGDMA_COUNTERS_SHARED }));
+	ctx = bgdma_endpoint_ctx(module.m.ep);
+	if (rank == 0)
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .portion = 200, .in_flight = 2,
+				.length = sizeof(mem), .data = mem }));
+	if (rank == 1)
+		require_is(0, until_count(&module, &module.announced, 1));
+	require_is(0, bgdma_job_fence(module.m.job));
+	if (rank == 2) {
+		require_is(0, flood(&module, f));
+		return member_close(&module.m);
+	}
+	if (rank == 1) {
+		require_is(0, take(&module, 0, (struct bgdma_accept_attr){
+				.length = sizeof(mem), .data = mem }));
+		require(until(bgdma_events_lost(ctx) > 0));
+		f->full = true;
+	}
+	require_is(0, until_count(&module, &module.ended, 1));
+	require_is(0, module.last);
+	if (rank == 1)
+		require(message_is(mem, sizeof(mem), 1));
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+TEST(sp6_lost_events_hurt_no_chain)
+{
+	struct flood *f = shared(sizeof(*f));
+
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, unhurt, f, -1));
+}
+
+TEST_HARNESS_MAIN

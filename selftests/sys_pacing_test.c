@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Paced messages: what can be chosen (SP-5, SP-10), and how one ends that is
+ * not to go on, or cannot.
+ */
+#include "kselftest_harness.h"
+#include "sys_module.h"
+
+#define SPACE	1000000
+
+/* ---- SP-5, SP-10: options ---------------------------------------------- */
+
+struct crossing {
+	struct bgdma_endpoint_attr attr;
+	enum bgdma_portions portions;
+};
+
+static const struct {
+	uint64_t bytes, portion, room;
+	uint32_t in_flight;
+} crossings[] = {
+	{ SPACE, 10000, SPACE, 1 }, { SPACE, 10000, SPACE, 2 },
+	{ SPACE, 10000, SPACE, 3 }, { SPACE, 16384, SPACE, 4 },
+	{ SPACE, 1000, SPACE, BGDMA_IN_FLIGHT_MAX }, { 100, 32, SPACE, 64 },
+	{ 65, 32, SPACE, 2 }, { 33, 32, SPACE, 2 }, { 97, 32, SPACE, 3 },
+	{ SPACE, 10000, 12345, 4 }, { SPACE, 10000, 10, 4 },
+	{ 17, 1, SPACE, 5 }, { 100000, 100000, SPACE, 4 },
+};
+
+#define CROSSINGS	(sizeof(crossings) / sizeof(crossings[0]))
+
+static int cross(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[SPACE + 1];
+	const struct crossing *c = arg;
+	uint64_t bytes;
+	uint32_t i;
+
+	(void)size;
+	require_is(0, module_open(&module, c->attr));
+	for (i = 0; i < CROSSINGS; i++) {
+		bytes = crossings[i].bytes;
+		message_fill(mem, rank ? 0 : bytes, i);
+		if (rank == 0) {
+			require_is(0, announce(&module,
+					(struct bgdma_rendezvous_attr){
+					.dest = 1, .word = i, .length = bytes,
+					.portion = crossings[i].portion,
+					.in_flight = crossings[i].in_flight,
+					.portions = c->portions,
+					.data = mem }));
+		} else {
+			require_is(0, until_count(&module, &module.announced,
+						  i + 1));
+			memset(mem, 0xee, sizeof(mem));
+			require_is(0, take(&module, i,
+					(struct bgdma_accept_attr){
+					.length = crossings[i].room,
+					.data = mem }));
+		}
+		require_is(0, until_count(&module, &module.ended, i + 1));
+		require_is(0, module.last);
+		if (bytes > crossings[i].room)
+			bytes = crossings[i].room;
+		if (rank == 1) {
+			require(message_is(mem, bytes, i));
+			require(mem[bytes] == 0xee);
+		}
+	}
+	require_is(0, bgdma_job_fence(module.m.job));
+	require_is(0, bgdma_endpoint_progress(module.m.ep, 0));
+	require_is(CROSSINGS, module.done.is);
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+TEST(sp10_portions_in_flight)
+{
+	struct crossing c = { .portions = BGDMA_PORTIONS_PUT };
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, cross, &c, -1));
+	c.attr.counters = BGDMA_COUNTERS_SHARED;
+	EXPECT_TRUE(job_run(2, cross, &c, -1));
+}
+
+TEST(sp5_portions_in_packets)
+{
+	struct crossing c = { .portions = BGDMA_PORTIONS_PACKETS };
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, cross, &c, -1));
+	c.portions = BGDMA_PORTIONS_DEFAULT;
+	c.attr.portions = BGDMA_PORTIONS_PACKETS;
+	c.attr.counters = BGDMA_COUNTERS_SHARED;
+	EXPECT_TRUE(job_run(2, cross, &c, -1));
+}
+
+/* Many at once, of all sorts, in small queues. */
+static int mixed(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[100][20000];
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			.entries = 16, .inj_counters = 8, .rec_counters = 4,
+			.control_bytes = 16384 }));
+	for (i = 0; rank == 0 && i < 100; i++) {
+		message_fill(mem[i], sizeof(mem[i]), i);
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = i, .length = sizeof(mem[i]),
+				.portion = i % 3 ? 500 * (i % 7) : 0,
+				.in_flight = i % 5, .portions = i % 2 ?
+				BGDMA_PORTIONS_PACKETS : BGDMA_PORTIONS_PUT,
+				.data = mem[i] }));
+	}
+	for (i = 0; rank == 1 && i < 100; i++) {
+		require_is(0, until_count(&module, &module.announced, i + 1));
+		require_is(0, take(&module, i, (struct bgdma_accept_attr){
+				.length = sizeof(mem[i]), .data = mem[i] }));
+	}
+	require_is(0, until_count(&module, &module.done, 100));
+	for (i = 0; rank == 1 && i < 100; i++)
+		require(message_is(mem[i], sizeof(mem[i]), i));
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+TEST(sp10_many_of_all_sorts)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, mixed, NULL, -1));
+}
+
+/* ---- SP-9: packets wait for the core, and go on when it reads ----------- */
+
+static int unread(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[SPACE];
+	volatile bool *origin_done = arg;
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	if (rank == 0) {
+		message_fill(mem, SPACE, 5);
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .length = SPACE, .data = mem,
+				.portions = BGDMA_PORTIONS_PACKETS,
+				.portion = 8192 }));
+		require_is(0, bgdma_job_fence(module.m.job));
+		require_is(0, until_count(&module, &module.done, 1));
+		*origin_done = true;
+		require_is(0, all_back(&module));
+		return member_close(&module.m);
+	}
+	require_is(0, until_count(&module, &module.announced, 1));
+	require_is(0, take(&module, 0, (struct bgdma_accept_attr){
+			.length = SPACE, .data = mem }));
+	require_is(0, bgdma_job_fence(module.m.job));
+	/* Up to the room in the FIFO, so not all of it: nothing is lost. */
+	usleep(100000);
+	require(!*origin_done);
+	require_is(0, until_count(&module, &module.done, 1));
+	require(message_is(mem, SPACE, 5));
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+TEST(sp9_packets_wait_for_room)
+{
+	bool *origin_done = shared(sizeof(*origin_done));
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, unread, origin_done, -1));
+}
+
+/* ---- SP-10: when to pace ----------------------------------------------- */
+
+struct rule {
+	struct bgdma_endpoint_attr attr;
+	uint32_t node;			/* of the target */
+	uint64_t length, portion;
+	uint32_t portions, in_flight;	/* that are to be offered */
+};
+
+static int obey(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[SPACE];
+	const struct rule *rule = arg;
+	struct bgdma_endpoint_attr attr = rule->attr;
+
+	(void)size;
+	attr.fixed_node = true;
+	attr.node = rank ? rule->node : 0;
+	require_is(0, module_open(&module, attr));
+	if (rank == 0) {
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .length = rule->length, .data = mem,
+				.portion = rule->portion }));
+	} else {
+		require_is(0, until_count(&module, &module.announced, 1));
+		require_is(rule->portions, module.kept[0].portions);
+		require_is(rule->in_flight, module.kept[0].in_flight);
+		require_is(0, take(&module, 0, (struct bgdma_accept_attr){
+				.length = SPACE, .data = mem }));
+	}
+	require_is(0, until_count(&module, &module.done, 1));
+	return member_close(&module.m);
+}
+
+#define ON	.attr.pacing = BGDMA_PACING_ON
+
+TEST(sp10_far_and_long_messages_are_paced)
+{
+	/* Ranks count along X first, and the torus is closed. */
+	static struct rule rules[] = {
+		{ .node = 5, .length = SPACE, .portions = 1, .in_flight = 1 },
+		{ ON, .node = 4, .length = SPACE, .portions = 1,
+		  .in_flight = 1 },
+		{ ON, .node = 5, .length = SPACE, .portions = 62,
+		  .in_flight = 4 },
+		{ ON, .node = 8, .length = SPACE, .portions = 1,
+		  .in_flight = 1 },
+		{ ON, .node = 13, .length = SPACE, .portions = 62,
+		  .in_flight = 4 },
+		{ ON, .node = 5, .length = 65536, .portions = 1,
+		  .in_flight = 1 },
+		{ ON, .node = 5, .length = 65537, .portions = 5,
+		  .in_flight = 2 },
+		{ ON, .node = 5, .length = SPACE, .in_flight = 1,
+		  .portion = BGDMA_PORTION_WHOLE, .portions = 1 },
+		{ ON, .node = 5, .length = SPACE, .in_flight = 1,
+		  .portion = 1000, .portions = 1000 },
+		{ ON, .attr.pacing_hops = 5, .node = 5, .length = SPACE,
+		  .portions = 1, .in_flight = 1 },
+		{ ON, .attr.pacing_portion = 1000, .attr.pacing_max = 2999,
+		  .attr.pacing_size = 5000, .node = 5, .length = 5001,
+		  .portions = 6, .in_flight = 2 },
+	};
+	unsigned int i;
+
+	partition_new("12x2x1", "");
+	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		EXPECT_TRUE(job_run(2, obey, &rules[i], -1))
+			TH_LOG("rule %u", i);
+}
+
+TEST(sp10_the_environment_decides_what_is_open)
+{
+	struct rule rule = { .node = 1, .length = 5001, .portions = 6,
+			     .in_flight = 2 };
+	struct rule off = { .attr.pacing = BGDMA_PACING_OFF, .node = 1,
+			    .length = 5001, .portions = 1, .in_flight = 1 };
+
+	partition_new("2x1x1", "");
+	setenv("BGDMA_PACING", "1", 1);
+	setenv("BGDMA_PACING_HOPS", "0", 1);
+	setenv("BGDMA_PACING_DIMS", "3", 1);
+	setenv("BGDMA_PACING_SIZE", "5000", 1);
+	setenv("BGDMA_PACING_PORTION", "1000", 1);
+	setenv("BGDMA_PACING_MAX", "2000", 1);
+	setenv("BGDMA_PACING_PACKETS", "1", 1);
+	EXPECT_TRUE(job_run(2, obey, &rule, -1));
+	EXPECT_TRUE(job_run(2, obey, &off, -1));
+	setenv("BGDMA_PACING", "0", 1);
+	off.attr.pacing = BGDMA_PACING_AUTO;
+	EXPECT_TRUE(job_run(2, obey, &off, -1));
+}
+
+static int refused(uint32_t rank, uint32_t size, void *arg)
+{
+	const char *const *variable = arg;
+	struct member m;
+
+	(void)rank;
+	(void)size;
+	setenv(variable[0], variable[1], 1);
+	require_is(-EINVAL, member_open(&m, NULL));
+	bgdma_job_close(m.job);
+	return 0;
+}
+
+TEST(sp10_nonsense_in_the_environment)
+{
+	static const char *const nonsense[][2] = {
+		{ "BGDMA_PACING", "2" }, { "BGDMA_PACING_HOPS", "far" },
+		{ "BGDMA_PACING_SIZE", "-1" }, { "BGDMA_PACING_PORTION", "0" },
+		{ "BGDMA_PACING_MAX", "99999999999" },
+		{ "BGDMA_PACING_PACKETS", "x" },
+	};
+	unsigned int i;
+
+	partition_new("2x1x1", "");
+	for (i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++)
+		EXPECT_TRUE(job_run(1, refused, (void *)nonsense[i], -1))
+			TH_LOG("variable %u", i);
+}
+
+/* ---- Cancel ------------------------------------------------------------ */
+
+#define CANCELLED	4	/* messages */
+#define LONG		4000000
+
+struct cancel {
+	struct bgdma_endpoint_attr attr;
+	uint64_t portion;
+	enum bgdma_portions portions;
+	uint32_t in_flight;
+	int result[2][CANCELLED];	/* by rank */
+};
+
+/* One of the messages, for its function. */
+struct one {
+	struct module *module;
+	int *result;
+};
+
+static void one_done(void *arg, int result, uint64_t bytes)
+{
+	struct one *one = arg;
+
+	*one->result = result;
+	on_done(one->module, result, bytes);
+}
+
+/*
+ * The origin cancels the first before it is accepted and the second after, the
+ * target the third.
+ */
+static int give_up(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[CANCELLED][LONG];
+	struct cancel *c = arg;
+	struct one one[CANCELLED];
+	uint32_t i, id[CANCELLED];
+
+	(void)size;
+	require_is(0, module_open(&module, c->attr));
+	for (i = 0; i < CANCELLED; i++) {
+		one[i] = (struct one){ &module, &c->result[rank][i] };
+		message_fill(mem[i], rank ? 0 : LONG, i);
+		if (rank == 0)
+			require_is(0, bgdma_rendezvous_send(module.m.ep,
+					&(struct bgdma_rendezvous_attr){
+					.operation = module.rts, .dest = 1,
+					.word = i, .length = LONG,
+					.portion = c->portion,
+					.portions = c->portions,
+					.in_flight = c->in_flight,
+					.data = mem[i], .done = one_done,
+					.arg = &one[i], .id = &id[i] }));
+	}
+	if (rank == 0)
+		require_is(0, bgdma_rendezvous_cancel(module.m.ep, id[0]));
+	else
+		require_is(0, until_count(&module, &module.announced,
+					  CANCELLED));
+	require_is(0, bgdma_job_fence(module.m.job));
+	/* Until it has heard of that. */
+	if (rank == 0)
+		require_is(0, until_count(&module, &module.ended, 1));
+	require_is(0, bgdma_job_fence(module.m.job));
+	for (i = 0; rank == 1 && i < CANCELLED; i++)
+		require_is(0, bgdma_rendezvous_accept(module.m.ep,
+				&module.kept[i], &(struct bgdma_accept_attr){
+				.length = LONG, .data = mem[i],
+				.done = one_done, .arg = &one[i],
+				.id = &id[i] }));
+	require_is(0, bgdma_rendezvous_cancel(module.m.ep, id[1 + rank]));
+	require_is(0, until_count(&module, &module.ended, CANCELLED));
+	if (rank == 1)
+		require(message_is(mem[3], LONG, 3));
+	for (i = 0; i < CANCELLED; i++)
+		require_is(-ENOENT, bgdma_rendezvous_cancel(module.m.ep,
+							    id[i]));
+	require_is(-ENOENT, bgdma_rendezvous_cancel(module.m.ep, 0));
+	require_is(0, bgdma_job_fence(module.m.job));
+	bgdma_endpoint_progress(module.m.ep, 0);
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+/* Whatever was faster, both sides agree. */
+static bool cancel_run(struct cancel *c)
+{
+	unsigned int i;
+
+	if (!job_run(2, give_up, c, -1))
+		return false;
+	for (i = 0; i < CANCELLED; i++)
+		if (c->result[0][i] != c->result[1][i] ||
+		    (c->result[0][i] && c->result[0][i] != -ECANCELED))
+			return false;
+	/* Of so many portions some are always to come. */
+	return c->result[0][0] == -ECANCELED && c->result[0][3] == 0 &&
+	       (!c->portion || (c->result[0][1] && c->result[0][2]));
+}
+
+TEST(lc2_sp3a_both_sides_agree_what_was_cancelled)
+{
+	struct cancel *c = shared(sizeof(*c));
+	unsigned int i;
+
+	partition_new("2x1x1", "");
+	for (i = 0; i < 2; i++) {
+		c->attr.counters = i ? BGDMA_COUNTERS_SHARED :
+				       BGDMA_COUNTERS_AUTO;
+		c->portion = 0;
+		EXPECT_TRUE(cancel_run(c));
+		c->portion = 200;
+		for (c->in_flight = 1; c->in_flight < 4; c->in_flight += 2) {
+			c->portions = BGDMA_PORTIONS_PUT;
+			EXPECT_TRUE(cancel_run(c));
+			c->portions = BGDMA_PORTIONS_PACKETS;
+			EXPECT_TRUE(cancel_run(c));
+		}
+	}
+}
+
+/* ---- SP-3a: nonsense in the origin's descriptors ------------------------ */
+
+/* As a target it writes over O3, and has the origin's engine send it. */
+static int spoil(struct module *module, const void *nonsense)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(module->m.ep);
+	const struct bgdma_peer *self = bgdma_endpoint_peer(module->m.ep, 1);
+	const struct bgdma_peer *origin = bgdma_endpoint_peer(module->m.ep, 0);
+	const struct bgdma_rts *rts = &module->kept[0];
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_inj_fifo *fifo;
+	struct bgdma_region *region;
+	struct bgdma_desc *desc;
+
+	require_is(0, bgdma_inj_create(ctx, NULL, &fifo));
+	require_is(0, bgdma_region_alloc(ctx, 4096, BGDMA_LOCAL_READ, &region));
+	desc = bgdma_region_addr(region);
+	memcpy(desc + 1, nonsense, sizeof(*desc));
+	t.dest = self->node;
+	t.dest_ctx = self->ctx;
+	t.length = sizeof(*desc);
+	t.from.region = rts->chain_region;
+	t.from.offset = rts->chain_offset + 2 * sizeof(*desc);
+	bgdma_desc_rget(desc, &t);
+	require_is(0, bgdma_put(fifo, &(struct bgdma_put_attr){
+			.dest = origin->node, .dest_ctx = origin->ctx,
+			.length = sizeof(*desc),
+			.from = { region, sizeof(*desc) },
+			.to = { rts->chain_region, rts->chain_offset +
+				2 * sizeof(*desc) } }));
+	require_is(0, bgdma_rget(fifo, &(struct bgdma_rget_attr){
+			.dest = origin->node, .dest_ctx = origin->ctx,
+			.queue = rts->queue, .count = 1,
+			.from = { region, 0 } }));
+	return 0;
+}
+
+static int nonsense(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[100000];
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	if (rank == 0) {
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .length = sizeof(mem),
+				.portion = 10000, .data = mem }));
+		require_is(0, until_count(&module, &module.ended, 1));
+		require(module.last);
+		require_is(3, module.portion);
+		require_is(0, all_back(&module));
+		return member_close(&module.m);
+	}
+	require_is(0, until_count(&module, &module.announced, 1));
+	if (spoil(&module, arg))
+		return 1;
+	return member_close(&module.m);
+}
+
+TEST(sp3a_nonsense_from_the_target_names_the_portion)
+{
+	struct bgdma_desc desc;
+	uint64_t seed = 11;
+	unsigned int i, k;
+
+	partition_new("2x1x1", "");
+	for (i = 0; i < 6; i++) {
+		for (k = 0; k < sizeof(desc); k++)
+			((uint8_t *)&desc)[k] = (uint8_t)number_next(&seed);
+		/* No operation at all would be none of the engine's business. */
+		desc.op = i % 2 ? 200 : BGDMA_OP_PUT;
+		EXPECT_TRUE(job_run(2, nonsense, &desc, -1));
+	}
+}
+
+TEST_HARNESS_MAIN
