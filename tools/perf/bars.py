@@ -71,6 +71,37 @@ def of_idleness(numbers, tool):
               tool["idle node"][0]["memory"] / KIB, 64)
 
 
+# What stands on what: a message, the raw operation, and the bars of it.
+SMALL = (("sys 8 B", "raw 8 B", 2),)
+LONG = [("1 MiB, rendezvous", "1 MiB, put", 0.9)] + [
+    (f"{mib} MiB, chain{more}", f"{mib} MiB, put", 0.8)
+    for mib in (1, 4, 16, 64) for more in ("", ", 4 in flight")]
+CROWDS = ("1,000", "10,000")
+
+
+def of_messages(found):
+    """Bars of the step messages."""
+    def of(kind, name, peer):
+        if kind == "instructions":
+            return ratios(totals(found[name][kind]),
+                          totals(found[peer][kind]))
+        return ratios(found[name][kind]["runs"], found[peer][kind]["runs"])
+
+    for name, peer, limit in SMALL:
+        for how in (EACH, BATCH):
+            yield bar(f"{name}, {how}: of the raw message's instructions",
+                      of("instructions", f"{name}, {how}", f"{peer}, {how}"),
+                      limit)
+    for name, peer, limit in LONG:
+        yield bar(f"{name}: of the direct put's bandwidth",
+                  of("nanoseconds", peer, name), limit, "at least")
+    for crowd in CROWDS:
+        few, many = (f"{crowd} at once over {counters} counters"
+                     for counters in ("64", "1,001"))
+        yield bar(f"{few}: of the time over 1,001", of("nanoseconds", few, many),
+                  1.3)
+
+
 def of_growth(counted):
     """Bars of the step growth."""
     for which in ("the next of", "all of"):
@@ -98,6 +129,8 @@ def judge(figures):
         result += of_instructions(figures["instructions"])
     if "nanoseconds" in figures:
         result += of_times(figures["nanoseconds"])
+    if "messages" in figures:
+        result += of_messages(figures["messages"])
     if "growth" in figures:
         result += of_growth(figures["growth"])
     if "idle" in figures:

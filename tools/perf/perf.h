@@ -112,5 +112,7 @@ void traffic(void);
 void load_memcpy(void);
 void load_readv(void);
 void operations(void);
+void sys_small(void);
+void sys_long(void);
 
 #endif /* BGDMA_PERF_H */

@@ -35,6 +35,17 @@ def of_times(times):
         print(f"{name:46}{middle:10.2f} {between(low, high, '.2f')}")
 
 
+def of_messages(found):
+    """Microseconds and instructions of each."""
+    print(f"\n{'messages of endpoints':40}{'microseconds':>14}{'':24}"
+          f"{'instructions':>14}")
+    for name, figures in found.items():
+        low, middle, high = (figures["nanoseconds"][which] / 1000
+                             for which in ("low", "median", "high"))
+        print(f"{name:40}{middle:14.2f} {between(low, high, '.2f'):23}"
+              f"{figures['instructions']['median']:14.0f}")
+
+
 def of_attack(found):
     """Of bandwidth the part of the fair share, half of what there is alone."""
     for what, attackers in found.items():
@@ -77,6 +88,7 @@ def tell(figures):
     for found, table in ((figures.get("operations"), operations.tell),
                          (counted, of_instructions),
                          (figures.get("nanoseconds"), of_times),
+                         (figures.get("messages"), of_messages),
                          (figures.get("attacked"), of_attack),
                          (figures.get("rt"), rt.tell)):
         if found:
