@@ -176,6 +176,20 @@ BGDMA_INLINE void bgdma_desc_local_memfifo(struct bgdma_desc *desc,
 	bgdma__desc_local(desc);
 }
 
+/* Up to 24 bytes to cleared ones: a call would cost more than the copy. */
+BGDMA_INLINE void bgdma__desc_bytes(__u8 *to, const void *data, size_t length)
+{
+	const __u8 *from = (const __u8 *)data;
+
+	for (; length >= sizeof(__u64); length -= sizeof(__u64)) {
+		memcpy(to, from, sizeof(__u64));
+		to += sizeof(__u64);
+		from += sizeof(__u64);
+	}
+	while (length--)
+		*to++ = *from++;
+}
+
 /**
  * bgdma_desc_inline() - put the payload of a memory FIFO message in its
  *	descriptor
@@ -189,8 +203,7 @@ BGDMA_INLINE void bgdma_desc_inline(struct bgdma_desc *desc, const void *data,
 {
 	desc->flags |= BGDMA_DESC_INLINE;
 	memset(desc->u.inline_data, 0, sizeof(desc->u.inline_data));
-	if (length)
-		memcpy(desc->u.inline_data, data, length);
+	bgdma__desc_bytes(desc->u.inline_data, data, length);
 }
 
 /**

@@ -341,7 +341,7 @@ static int peers_grant(struct bgdma_endpoint *ep,
 
 int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at)
 {
-	uint32_t slots = 2, i;
+	uint32_t slots = 2, i, way;
 	struct who *who;
 
 	while (slots < 2 * ep->size)
@@ -355,6 +355,10 @@ int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at)
 	for (i = 0; i < ep->size; i++) {
 		ep->peer[i].at = at[i];
 		ep->peer[i].paced = pacing_of(ep, at[i].node);
+		for (way = 0; way < WAYS; way++)
+			ep->peer[i].channel[way] = &ep->channel[
+				way * ep->attr.channels +
+				i % ep->attr.channels];
 		who = who_slot(ep, who_key(at[i].node, at[i].ctx));
 		who->key = who_key(at[i].node, at[i].ctx);
 		who->rank = i;

@@ -54,6 +54,7 @@ void request_suspect(struct bgdma_endpoint *ep, struct request *r,
 	r->suspect_until = until;
 	r->code = code;
 	r->portion_failed = portion;
+	sleeper_wake(ep);
 }
 
 void request_fail(struct bgdma_endpoint *ep, struct request *r, uint32_t code,

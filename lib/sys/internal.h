@@ -88,6 +88,7 @@ struct channel {
 
 struct peer {
 	struct bgdma_peer at;
+	struct channel *channel[WAYS];
 	bool down;
 	bool paced;		/* long messages to it are */
 	bool mark_due;		/* see refusal.c */
@@ -499,8 +500,13 @@ struct pace pace_of(const struct bgdma_endpoint *ep,
 		    const struct bgdma_rendezvous_attr *a);
 
 /* send.c */
-struct channel *channel_of(struct bgdma_endpoint *ep, unsigned int way,
-			   uint32_t rank);
+/* A destination always uses the same (LC-4). */
+static inline struct channel *channel_of(const struct bgdma_endpoint *ep,
+					 unsigned int way, uint32_t rank)
+{
+	return ep->peer[rank].channel[way];
+}
+
 /* Whether there is a slot, and room for @bytes that its descriptor names. */
 bool channel_ready(struct bgdma_endpoint *ep, struct channel *ch,
 		   uint64_t bytes);
@@ -532,6 +538,8 @@ int wake_create(struct bgdma_endpoint *ep);
 void wake_destroy(struct bgdma_endpoint *ep);
 /* Of the clock that deadlines are of. */
 int64_t sys_now_ns(void);
+/* Have whoever sleeps in the kernel look again. */
+void sleeper_wake(struct bgdma_endpoint *ep);
 /* Count something, and call whoever wants to know. */
 void endpoint_trouble(struct bgdma_endpoint *ep,
 		      const struct bgdma_trouble_info *info);

@@ -246,8 +246,7 @@ void wake_destroy(struct bgdma_endpoint *ep)
 		close(ep->wake_fd);
 }
 
-/* Have whoever sleeps in the kernel look again. */
-static void sleeper_wake(struct bgdma_endpoint *ep)
+void sleeper_wake(struct bgdma_endpoint *ep)
 {
 	if (ep->sleeping)
 		(void)eventfd_write(ep->wake_fd, 1);

@@ -68,6 +68,7 @@ static void room_ask(struct bgdma_endpoint *ep, struct channel *ch)
 	/* The engine has yet to say that the last of these has ended. */
 	if (!desc) {
 		ep->no_room = true;
+		sleeper_wake(ep);
 		return;
 	}
 	ch->sent[next & ch->mask] = (struct sent){
@@ -143,12 +144,6 @@ bool channel_ready(struct bgdma_endpoint *ep, struct channel *ch,
 		return true;
 	room_ask(ep, ch);
 	return false;
-}
-
-struct channel *channel_of(struct bgdma_endpoint *ep, unsigned int way,
-			   uint32_t rank)
-{
-	return &ep->channel[way * ep->attr.channels + rank % ep->attr.channels];
 }
 
 struct bgdma_desc *channel_take(struct bgdma_endpoint *ep, struct channel *ch,
