@@ -169,8 +169,10 @@ struct bgdma_desc *channel_take(struct bgdma_endpoint *ep, struct channel *ch,
 	return desc;
 }
 
-int send_one(struct bgdma_endpoint *ep, const struct operation *op,
-	     const struct bgdma_send_attr *a, uint32_t rank, uint32_t token)
+/* In line: this is on the way of every message. */
+BGDMA_INLINE int send_to(struct bgdma_endpoint *ep, const struct operation *op,
+			 const struct bgdma_send_attr *a, uint32_t rank,
+			 uint32_t token)
 {
 	unsigned int way = op->flags & BGDMA_OPERATION_CONTROL ? WAY_CONTROL :
 								 WAY_DATA;
@@ -185,7 +187,7 @@ int send_one(struct bgdma_endpoint *ep, const struct operation *op,
 
 	if (bgdma_unlikely(peer->down))
 		return -EHOSTDOWN;
-	/* As channel_take(), but in line: this is on the way of every message. */
+	/* As channel_take(). */
 	if (bgdma_unlikely(!ready(ep, ch, copied ? a->length : 0))) {
 		room_ask(ep, ch);
 		return -EAGAIN;
@@ -224,6 +226,12 @@ int send_one(struct bgdma_endpoint *ep, const struct operation *op,
 		bgdma_desc_inline(desc, a->data, a->length);
 	ep->stats.sent++;
 	return a->more ? 0 : bgdma_inj_submit(ch->fifo);
+}
+
+int send_one(struct bgdma_endpoint *ep, const struct operation *op,
+	     const struct bgdma_send_attr *a, uint32_t rank, uint32_t token)
+{
+	return send_to(ep, op, a, rank, token);
 }
 
 static int send_check(const struct bgdma_endpoint *ep,
@@ -282,7 +290,7 @@ int bgdma_endpoint_send_sized(struct bgdma_endpoint *ep,
 		else if (a->dests)
 			ret = send_many(ep, op, a);
 		else
-			ret = send_one(ep, op, a, a->dest, 0);
+			ret = send_to(ep, op, a, a->dest, 0);
 	}
 	endpoint_unlock(ep);
 	return ret;

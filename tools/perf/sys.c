@@ -24,7 +24,8 @@ static struct side {
 	uint32_t word_id, rts_id;
 	uint64_t arrived;		/* words */
 	struct bgdma_rts *rts;		/* announced, not accepted yet */
-	unsigned int announced, accepted, ended;
+	unsigned int announced, accepted;
+	unsigned int sent, received;	/* that have ended */
 	struct bgdma_region *source, *target;
 } normal, few, many;
 
@@ -48,11 +49,11 @@ static int on_rts(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 
 static void on_end(void *arg, int result, uint64_t bytes)
 {
-	struct side *side = arg;
+	unsigned int *ended = arg;
 
 	(void)bytes;
 	must(result);
-	side->ended++;
+	++*ended;
 }
 
 static void side_open(struct side *side, uint32_t counters, size_t memory)
@@ -221,7 +222,7 @@ static void announce(const struct transfer *t, unsigned int i)
 		.operation = t->side->rts_id, .dest = 1, .word = i,
 		.length = t->bytes, .from = { t->side->source, i * t->bytes },
 		.portion = t->portion, .in_flight = t->in_flight,
-		.done = on_end, .arg = t->side,
+		.done = on_end, .arg = &t->side->sent,
 	};
 	int ret;
 
@@ -241,22 +242,37 @@ static void accept_all(const struct transfer *t)
 				.length = t->bytes,
 				.to = { side->target, side->accepted *
 						      t->bytes },
-				.done = on_end, .arg = side }));
+				.done = on_end, .arg = &side->received }));
 }
 
-/* One side at a time, and asleep only when there is nothing for both. */
+/* Asleep, as who waits for a put is: the engine's threads need no progress. */
 static void finish(struct side *side, unsigned int n)
 {
-	while (side->ended < n) {
-		int ret = bgdma_endpoint_progress(side->from, 0);
+	while (side->received < n)
+		must(bgdma_endpoint_wait(side->to, -1));
+	while (side->sent < n)
+		must(bgdma_endpoint_wait(side->from, -1));
+}
 
-		must(ret);
-		ret += bgdma_endpoint_progress(side->to, 0);
-		if (!ret)
-			ret = bgdma_endpoint_wait(side->to, 100000);
+/* Of so many that neither can sleep while the other has packets to take. */
+static void finish_both(struct side *side, unsigned int n)
+{
+	int ret;
+
+	while (side->received < n || side->sent < n) {
+		must(bgdma_endpoint_progress(side->from, 0));
+		ret = bgdma_endpoint_wait(side->to, 100000);
 		if (ret != -ETIMEDOUT)
 			must(ret);
 	}
+}
+
+static void begin(struct side *side)
+{
+	side->announced = 0;
+	side->accepted = 0;
+	side->sent = 0;
+	side->received = 0;
 }
 
 static void rendezvous(void *arg, unsigned int n)
@@ -265,16 +281,14 @@ static void rendezvous(void *arg, unsigned int n)
 	struct side *side = t->side;
 	unsigned int i;
 
-	side->announced = 0;
-	side->accepted = 0;
-	side->ended = 0;
+	begin(side);
 	for (i = 0; i < n; i++)
 		announce(t, i);
 	while (side->accepted < n) {
 		must(bgdma_endpoint_progress(side->to, 0));
 		accept_all(t);
 	}
-	finish(side, 2 * n);
+	finish(side, n);
 }
 
 /* Nothing is accepted before all are announced. */
@@ -284,15 +298,13 @@ static void crowd(void *arg, unsigned int n)
 	struct side *side = t->side;
 	unsigned int i;
 
-	side->announced = 0;
-	side->accepted = 0;
-	side->ended = 0;
+	begin(side);
 	for (i = 0; i < n; i++)
 		announce(t, i);
 	while (side->announced < n)
 		must(bgdma_endpoint_progress(side->to, 0));
 	accept_all(t);
-	finish(side, 2 * n);
+	finish_both(side, n);
 }
 
 /* ------------------------------------------------------------------------ */
