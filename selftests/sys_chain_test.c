@@ -26,40 +26,19 @@ static const struct {
 static int portions(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
-	static uint8_t mem[SPACE + 1] PINNED;
+	static uint8_t mem[SPACE + 1];
 	const struct bgdma_endpoint_attr *attr = arg;
-	uint64_t bytes;
 	uint32_t i;
 
+	(void)rank;
 	(void)size;
 	require_is(0, module_open(&module, *attr));
-	for (i = 0; i < CHAINS; i++) {
-		bytes = chains[i].bytes;
-		if (rank == 0) {
-			message_fill(mem, bytes, i);
-			require_is(0, announce(&module,
-					(struct bgdma_rendezvous_attr){
-					.dest = 1, .word = i, .length = bytes,
-					.portion = chains[i].portion,
-					.data = mem }));
-		} else {
-			require_is(0, until_count(&module, &module.announced,
-						  i + 1));
-			memset(mem, 0xee, sizeof(mem));
-			require_is(0, take(&module, i,
-					(struct bgdma_accept_attr){
-					.length = chains[i].room,
-					.data = mem }));
-		}
-		require_is(0, until_count(&module, &module.ended, i + 1));
-		require_is(0, module.last);
-		if (bytes > chains[i].room)
-			bytes = chains[i].room;
-		if (rank == 1) {
-			require(message_is(mem, bytes, i));
-			require(mem[bytes] == 0xee);
-		}
-	}
+	for (i = 0; i < CHAINS; i++)
+		require_is(0, message_cross(&module,
+				(struct bgdma_rendezvous_attr){ .word = i,
+				.length = chains[i].bytes, .data = mem,
+				.portion = chains[i].portion },
+				chains[i].room));
 	require_is(0, bgdma_job_fence(module.m.job));
 	require_is(0, bgdma_endpoint_progress(module.m.ep, 0));
 	require_is(CHAINS, module.done.is);
@@ -77,47 +56,11 @@ TEST(sp3_to_sp8_any_number_of_portions)
 	EXPECT_TRUE(job_run(2, portions, &attr, -1));
 }
 
-/* Many at once, among messages in one piece, in small queues. */
-static int mixed(uint32_t rank, uint32_t size, void *arg)
-{
-	static struct module module;
-	static uint8_t mem[100][20000] PINNED;
-	uint32_t i;
-
-	(void)size;
-	(void)arg;
-	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
-			.entries = 16, .inj_counters = 8, .rec_counters = 4 }));
-	for (i = 0; rank == 0 && i < 100; i++) {
-		message_fill(mem[i], sizeof(mem[i]), i);
-		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
-				.dest = 1, .word = i, .length = sizeof(mem[i]),
-				.portion = i % 3 ? 1000 * (i % 7) : 0,
-				.data = mem[i] }));
-	}
-	for (i = 0; rank == 1 && i < 100; i++) {
-		require_is(0, until_count(&module, &module.announced, i + 1));
-		require_is(0, take(&module, i, (struct bgdma_accept_attr){
-				.length = sizeof(mem[i]), .data = mem[i] }));
-	}
-	require_is(0, until_count(&module, &module.done, 100));
-	for (i = 0; rank == 1 && i < 100; i++)
-		require(message_is(mem[i], sizeof(mem[i]), i));
-	require_is(0, all_back(&module));
-	return member_close(&module.m);
-}
-
-TEST(sp6_many_chains_at_once)
-{
-	partition_new("2x1x1", "");
-	EXPECT_TRUE(job_run(2, mixed, NULL, -1));
-}
-
 /* A process that is its own target. */
 static int to_itself(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
-	static uint8_t from[100000] PINNED, to[100000] PINNED;
+	static uint8_t from[100000], to[100000];
 	uint32_t i;
 
 	(void)rank;
@@ -230,7 +173,7 @@ TEST(sp9_both_processes_are_stopped)
 static int memory_gone(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
-	static uint8_t mem[200000] PINNED;
+	static uint8_t mem[200000];
 	const struct bgdma_endpoint_attr *attr = arg;
 	struct bgdma_region *region;
 	uint32_t i;
@@ -289,7 +232,7 @@ TEST(sp3a_a_chain_that_fails_names_the_portion)
 static int rogue(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
-	static uint8_t mem[100000] PINNED;
+	static uint8_t mem[100000];
 	struct bgdma_transfer t = bgdma__no_transfer();
 	const struct bgdma_peer *self, *origin;
 	struct bgdma_inj_fifo *fifo;
@@ -341,7 +284,7 @@ TEST(sp2_an_unfilled_descriptor_is_an_error)
 static int death(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
-	static uint8_t mem[4][4000000] PINNED;
+	static uint8_t mem[4][4000000];
 	const int *victim = arg;
 	uint32_t i;
 

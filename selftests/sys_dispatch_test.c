@@ -298,7 +298,7 @@ static int read_packet(void *arg, uint32_t rank,
 /* Each size from memory anywhere, which is copied, then from a region. */
 static int cut_send(struct member *m, uint32_t id)
 {
-	static uint8_t mem[1000000] PINNED;
+	static uint8_t mem[1000000];
 	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(m->ep);
 	struct bgdma_send_attr send = { .operation = id, .dest = 1 };
 	struct bgdma_region *region;

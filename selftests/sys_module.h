@@ -82,22 +82,16 @@ static inline void on_trouble(void *arg, const struct bgdma_trouble_info *info)
 
 static inline int module_open(struct module *module, struct bgdma_endpoint_attr attr)
 {
-	struct bgdma_operation_attr op = { .module = "m", .arg = module };
+	const struct test_operation ops[] = {
+		{ "rts", on_rts, 0, &module->rts },
+		{ "eager", on_eager, 0, &module->eager },
+	};
 	int ret;
 
 	attr.trouble = on_trouble;
 	attr.arg = module;
 	ret = member_open(&module->m, &attr);
-	op.name = "rts";
-	op.packet = on_rts;
-	if (!ret)
-		ret = bgdma_operation_register(module->m.ep, &op, &module->rts);
-	op.name = "eager";
-	op.packet = on_eager;
-	if (!ret)
-		ret = bgdma_operation_register(module->m.ep, &op,
-					       &module->eager);
-	return ret ? ret : bgdma_endpoint_commit(module->m.ep, NULL);
+	return ret ? ret : member_commit(&module->m, ops, 2, module);
 }
 
 static inline int until_count(struct module *module, struct count *count, uint64_t n)
@@ -147,6 +141,37 @@ static inline int take(struct module *module, uint32_t i, struct bgdma_accept_at
 	attr.done = on_done;
 	attr.arg = module;
 	return bgdma_rendezvous_accept(module->m.ep, &module->kept[i], &attr);
+}
+
+/*
+ * The next message, of number @attr.word, from process 0 to process 1, which has
+ * @room for it. Both have memory at @attr.data, for one byte more.
+ */
+static inline int message_cross(struct module *module,
+				struct bgdma_rendezvous_attr attr,
+				uint64_t room)
+{
+	uint64_t bytes = attr.length < room ? attr.length : room;
+	uint32_t i = (uint32_t)attr.word;
+	uint8_t *mem = attr.data;
+
+	attr.dest = 1;
+	if (module->m.rank == 0) {
+		message_fill(mem, attr.length, i);
+		require_is(0, announce(module, attr));
+	} else {
+		require_is(0, until_count(module, &module->announced, i + 1));
+		memset(mem, 0xee, attr.length + 1);
+		require_is(0, take(module, i, (struct bgdma_accept_attr){
+				.length = room, .data = mem }));
+	}
+	require_is(0, until_count(module, &module->ended, i + 1));
+	require_is(0, module->last);
+	if (module->m.rank == 1) {
+		require(message_is(mem, bytes, i));
+		require(mem[bytes] == 0xee);
+	}
+	return 0;
 }
 
 static inline uint32_t busy(struct module *module, unsigned int kind)

@@ -34,40 +34,19 @@ static int cross(uint32_t rank, uint32_t size, void *arg)
 	static struct module module;
 	static uint8_t mem[SPACE + 1];
 	const struct crossing *c = arg;
-	uint64_t bytes;
 	uint32_t i;
 
+	(void)rank;
 	(void)size;
 	require_is(0, module_open(&module, c->attr));
-	for (i = 0; i < CROSSINGS; i++) {
-		bytes = crossings[i].bytes;
-		message_fill(mem, rank ? 0 : bytes, i);
-		if (rank == 0) {
-			require_is(0, announce(&module,
-					(struct bgdma_rendezvous_attr){
-					.dest = 1, .word = i, .length = bytes,
-					.portion = crossings[i].portion,
-					.in_flight = crossings[i].in_flight,
-					.portions = c->portions,
-					.data = mem }));
-		} else {
-			require_is(0, until_count(&module, &module.announced,
-						  i + 1));
-			memset(mem, 0xee, sizeof(mem));
-			require_is(0, take(&module, i,
-					(struct bgdma_accept_attr){
-					.length = crossings[i].room,
-					.data = mem }));
-		}
-		require_is(0, until_count(&module, &module.ended, i + 1));
-		require_is(0, module.last);
-		if (bytes > crossings[i].room)
-			bytes = crossings[i].room;
-		if (rank == 1) {
-			require(message_is(mem, bytes, i));
-			require(mem[bytes] == 0xee);
-		}
-	}
+	for (i = 0; i < CROSSINGS; i++)
+		require_is(0, message_cross(&module,
+				(struct bgdma_rendezvous_attr){ .word = i,
+				.length = crossings[i].bytes, .data = mem,
+				.portion = crossings[i].portion,
+				.in_flight = crossings[i].in_flight,
+				.portions = c->portions },
+				crossings[i].room));
 	require_is(0, bgdma_job_fence(module.m.job));
 	require_is(0, bgdma_endpoint_progress(module.m.ep, 0));
 	require_is(CROSSINGS, module.done.is);
@@ -113,7 +92,8 @@ static int mixed(uint32_t rank, uint32_t size, void *arg)
 		message_fill(mem[i], sizeof(mem[i]), i);
 		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
 				.dest = 1, .word = i, .length = sizeof(mem[i]),
-				.portion = i % 3 ? 500 * (i % 7) : 0,
+				.portion = i % 3 ? 500 * (i % 7) :
+					   BGDMA_PORTION_WHOLE,
 				.in_flight = i % 5, .portions = i % 2 ?
 				BGDMA_PORTIONS_PACKETS : BGDMA_PORTIONS_PUT,
 				.data = mem[i] }));
@@ -130,7 +110,7 @@ static int mixed(uint32_t rank, uint32_t size, void *arg)
 	return member_close(&module.m);
 }
 
-TEST(sp10_many_of_all_sorts)
+TEST(sp6_sp10_many_of_all_sorts)
 {
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, mixed, NULL, -1));

@@ -62,25 +62,17 @@ static int on_control(void *arg, uint32_t rank,
 
 static int module_open(struct module *module, struct bgdma_endpoint_attr attr)
 {
-	struct bgdma_operation_attr data = {
-		.module = "m", .name = "data", .packet = on_data, .arg = module,
-	};
-	struct bgdma_operation_attr control = {
-		.module = "m", .name = "control", .packet = on_control,
-		.arg = module, .flags = BGDMA_OPERATION_CONTROL,
+	const struct test_operation ops[] = {
+		{ "data", on_data, 0, &module->data },
+		{ "control", on_control, BGDMA_OPERATION_CONTROL,
+		  &module->control },
 	};
 	int ret;
 
 	attr.trouble = on_trouble;
 	attr.arg = &module->trouble;
 	ret = member_open(&module->m, &attr);
-	if (!ret)
-		ret = bgdma_operation_register(module->m.ep, &data,
-					       &module->data);
-	if (!ret)
-		ret = bgdma_operation_register(module->m.ep, &control,
-					       &module->control);
-	return ret ? ret : bgdma_endpoint_commit(module->m.ep, NULL);
+	return ret ? ret : member_commit(&module->m, ops, 2, module);
 }
 
 static int say(struct module *module, uint32_t operation, uint32_t dest)
@@ -271,7 +263,7 @@ TEST(dp9_x2_strangers_are_not_heard)
 static int broken(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
-	static char mem[1 << 20] PINNED;
+	static char mem[1 << 20];
 	struct bgdma_endpoint_attr attr = { .data_bytes = 16384 };
 	struct bgdma_endpoint_stats stats;
 	struct bgdma_region *region;

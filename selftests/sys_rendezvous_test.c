@@ -19,7 +19,7 @@ static const uint32_t sizes[SIZES] = {
 static int all_sizes(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
-	static uint8_t mem[2][SPACE] PINNED;
+	static uint8_t mem[2][SPACE];
 	const struct bgdma_endpoint_attr *attr = arg;
 	struct bgdma_endpoint_stats before, after;
 	struct bgdma_counter_stats used;
@@ -105,7 +105,7 @@ TEST(lc3_all_sizes_on_shared_counters)
 static int less(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
-	static uint8_t mem[100000] PINNED;
+	static uint8_t mem[100000];
 	const struct bgdma_endpoint_attr *attr = arg;
 	uint32_t i;
 
@@ -156,7 +156,7 @@ TEST(lc2_what_is_not_taken_is_taken_off)
 static int nonsense(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
-	static uint8_t mem[64] PINNED;
+	static uint8_t mem[64];
 	struct bgdma_rendezvous_attr send = {
 		.dest = 0, .length = 64, .data = mem,
 	};
@@ -331,7 +331,7 @@ TEST(lc6_three_thousand_over_2)
 static int gone(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
-	static uint8_t mem[MANY][5000] PINNED;
+	static uint8_t mem[MANY][5000];
 	const struct bgdma_endpoint_attr *attr = arg;
 	struct bgdma_region *region[MANY];
 	uint32_t i, bad = 0;
@@ -383,7 +383,7 @@ TEST(lc3_a_failed_message_leaves_the_others_alone)
 static int death(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
-	static uint8_t mem[3][20000] PINNED;
+	static uint8_t mem[3][20000];
 	uint32_t i;
 
 	(void)arg;

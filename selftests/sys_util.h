@@ -19,7 +19,7 @@
 
 #define RANKS_MAX	8
 
-/* Of static memory that is registered: none of it shares a page with a file. */
+/* Of memory that is registered: on pages of its own. */
 #define PINNED		__attribute__((aligned(4096)))
 
 /* One process of a job. */
@@ -127,6 +127,32 @@ static inline int member_leave(struct member *m)
 	bgdma_endpoint_destroy(m->ep);
 	bgdma_job_close(m->job);
 	return 0;
+}
+
+/* An operation of a test's module, and where its identifier goes. */
+struct test_operation {
+	const char *name;
+	bgdma_packet_fn *packet;
+	uint32_t flags;
+	uint32_t *id;
+};
+
+/* Register those of module "m", and commit; 0 or -errno. */
+static inline int member_commit(struct member *m,
+				const struct test_operation *ops,
+				unsigned int n, void *arg)
+{
+	struct bgdma_operation_attr attr = { .module = "m", .arg = arg };
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < n; i++) {
+		attr.name = ops[i].name;
+		attr.packet = ops[i].packet;
+		attr.flags = ops[i].flags;
+		ret = bgdma_operation_register(m->ep, &attr, ops[i].id);
+	}
+	return ret ? ret : bgdma_endpoint_commit(m->ep, NULL);
 }
 
 /* Leave together: nobody's last messages meet a closed door. */
