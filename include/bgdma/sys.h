@@ -556,6 +556,8 @@ BGDMA_API int bgdma_endpoint_progress(struct bgdma_endpoint *ep,
  * @ep: endpoint, committed
  * @timeout_ns: from now; negative: for ever; 0: only look
  *
+ * After a call of this thread that returned -EAGAIN: since that.
+ *
  * Return: 0: a packet or an event was handled, by whomever; -ETIMEDOUT;
  * -EINTR; -ENODEV; -ENOTCONN; -EDEADLK called from a callback.
  */

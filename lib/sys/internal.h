@@ -538,6 +538,8 @@ int wake_create(struct bgdma_endpoint *ep);
 void wake_destroy(struct bgdma_endpoint *ep);
 /* Of the clock that deadlines are of. */
 int64_t sys_now_ns(void);
+/* This thread is about to be told -EAGAIN. */
+void again_note(const struct bgdma_endpoint *ep);
 /* Have whoever sleeps in the kernel look again. */
 void sleeper_wake(struct bgdma_endpoint *ep);
 /* Count something, and call whoever wants to know. */

@@ -496,6 +496,22 @@ int bgdma_endpoint_wait_until(struct bgdma_endpoint *ep,
 	return ret == 1 ? 0 : ret;
 }
 
+/*
+ * When this thread was last told -EAGAIN: its next wait is for what is handled
+ * from then on, or room that another thread has heard of meanwhile would be
+ * waited for in vain.
+ */
+static _Thread_local struct {
+	const struct bgdma_endpoint *ep;
+	uint64_t handled;
+} told_again;
+
+void again_note(const struct bgdma_endpoint *ep)
+{
+	told_again.ep = ep;
+	told_again.handled = ep->handled;
+}
+
 struct handled {
 	const struct bgdma_endpoint *ep;
 	uint64_t before;
@@ -513,7 +529,8 @@ int bgdma_endpoint_wait(struct bgdma_endpoint *ep, int64_t timeout_ns)
 	struct handled h = { .ep = ep };
 
 	endpoint_lock(ep);
-	h.before = ep->handled;
+	h.before = told_again.ep == ep ? told_again.handled : ep->handled;
+	told_again.ep = NULL;
 	endpoint_unlock(ep);
 	return bgdma_endpoint_wait_until(ep, handled_something, &h, BGDMA_SLEEP,
 					 timeout_ns);

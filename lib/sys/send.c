@@ -61,6 +61,7 @@ static void room_ask(struct bgdma_endpoint *ep, struct channel *ch)
 	uint64_t next = bgdma_inj_next(ch->fifo);
 	struct bgdma_desc *desc;
 
+	again_note(ep);
 	if (ch->asked)
 		return;
 	ch->done = bgdma_inj_done(ch->fifo);

@@ -50,6 +50,7 @@ struct tail_wire {
 /* Of a stop: its origin would like a message to end. */
 struct stop_wire {
 	__le32 serial;
+	__le32 resv;
 };
 
 /* Of a cut: a message ends here, incomplete. */
@@ -57,6 +58,7 @@ struct cut_wire {
 	__le32 code;
 	__le32 portion;		/* or 0 */
 	__le32 by_origin;
+	__le32 resv;
 };
 
 _Static_assert(sizeof(struct cut_wire) <= BGDMA_INLINE_MAX, "inline");
