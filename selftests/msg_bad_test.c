@@ -3,6 +3,7 @@
  * Tagged messages where something is wrong: what is asked for, the other side,
  * or its end; and many threads.
  */
+#include <poll.h>
 #include <pthread.h>
 
 #include "kselftest_harness.h"
@@ -166,6 +167,44 @@ TEST(x3_msg_death_of_a_peer)
 	partition_new("2x1x1", "");
 	for (i = 0; i < 10; i++)
 		EXPECT_TRUE(job_run(2, death, NULL, 1));
+}
+
+/* What is in the FIFOs when the news comes is received before them. */
+#define BEFORE		1000
+
+static int before(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_msg_request *r;
+	struct talker t = { 0 };
+	uint32_t i, number;
+
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	for (i = 0; rank == 1 && i < BEFORE; i++)
+		require_is(0, bgdma_msg_send(t.msg, &i, sizeof(i), 0, i, 0));
+	if (rank == 1)
+		return member_leave(&t.m);
+	/* Nobody looks meanwhile. */
+	require_is(0, poll(NULL, 0, 300));
+	require_is(0, bgdma_msg_irecv(t.msg, &number, sizeof(number), 1,
+				      BEFORE - 1, 0, &r));
+	require_is(0, bgdma_msg_wait(&r, NULL));
+	require_is(BEFORE - 1, number);
+	for (i = 0; i < BEFORE - 1; i++) {
+		require_is(0, bgdma_msg_recv(t.msg, &number, sizeof(number), 1,
+					     i, 0, NULL));
+		require_is(i, number);
+	}
+	require_is(-EHOSTDOWN, bgdma_msg_recv(t.msg, &number, sizeof(number),
+					      1, ANY_TAG, 0, NULL));
+	return member_leave(&t.m);
+}
+
+TEST(x3_msg_what_came_before_an_end_is_received)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, before, NULL, -1));
 }
 
 /* ---- The other side lies ----------------------------------------------- */

@@ -89,6 +89,7 @@ struct channel {
 struct peer {
 	struct bgdma_peer at;
 	struct channel *channel[WAYS];
+	struct peer *next_gone;	/* see endpoint_peer_down() */
 	bool down;
 	bool paced;		/* long messages to it are */
 	bool mark_due;		/* see refusal.c */
@@ -238,6 +239,8 @@ struct bgdma_endpoint {
 	struct bgdma_region *copies;
 
 	struct peer *peer;
+	struct peer *gone;	/* not yet told */
+	uint64_t gone_after[WAYS];
 	struct who *who;
 	uint32_t who_mask;
 	struct who last;	/* who it was last time */
@@ -545,7 +548,7 @@ void sleeper_wake(struct bgdma_endpoint *ep);
 /* Count something, and call whoever wants to know. */
 void endpoint_trouble(struct bgdma_endpoint *ep,
 		      const struct bgdma_trouble_info *info);
-/* Mark a process as gone and say so, once. */
+/* Mark a process as gone, and say so soon, once. */
 void endpoint_peer_down(struct bgdma_endpoint *ep, uint32_t rank);
 int progress_start(struct bgdma_endpoint *ep);
 void progress_stop(struct bgdma_endpoint *ep);

@@ -67,21 +67,54 @@ void endpoint_trouble(struct bgdma_endpoint *ep,
 		ep->attr.trouble(ep->attr.arg, info);
 }
 
+/*
+ * What a process sent before it left comes first: its end is told when all that
+ * is in the FIFOs now has been handled.
+ */
 void endpoint_peer_down(struct bgdma_endpoint *ep, uint32_t rank)
 {
-	const struct bgdma_trouble_info info = {
-		.trouble = BGDMA_TROUBLE_PEER_DOWN,
-		.rank = rank,
-		.node = ep->peer[rank].at.node,
-		.ctx = ep->peer[rank].at.ctx,
-		.code = BGDMA_E_PEER_DOWN,
-	};
+	unsigned int way;
 
 	if (ep->peer[rank].down)
 		return;
 	ep->peer[rank].down = true;
-	requests_fail(ep, rank, -EHOSTDOWN);
-	endpoint_trouble(ep, &info);
+	ep->peer[rank].next_gone = ep->gone;
+	ep->gone = &ep->peer[rank];
+	for (way = 0; way < WAYS; way++)
+		ep->gone_after[way] = bgdma_load_acquire(
+				&bgdma_rec_view(ep->rec[way])->kern->tail);
+}
+
+/* Whether a way is past that, or its callback does not want more now. */
+static bool way_past(struct bgdma_endpoint *ep, unsigned int way)
+{
+	uint64_t at = bgdma_rec_view(ep->rec[way])->cursor;
+
+	return ep->deferred[way] || at - ep->gone_after[way] < UINT64_MAX / 2;
+}
+
+/* Tell of those that have gone: how many. */
+static unsigned int gone_progress(struct bgdma_endpoint *ep)
+{
+	struct bgdma_trouble_info info = {
+		.trouble = BGDMA_TROUBLE_PEER_DOWN, .code = BGDMA_E_PEER_DOWN,
+	};
+	struct peer *peer;
+	unsigned int n = 0;
+
+	if (bgdma_likely(!ep->gone) || !way_past(ep, WAY_CONTROL) ||
+	    !way_past(ep, WAY_DATA))
+		return 0;
+	while ((peer = ep->gone)) {
+		ep->gone = peer->next_gone;
+		info.rank = (uint32_t)(peer - ep->peer);
+		info.node = peer->at.node;
+		info.ctx = peer->at.ctx;
+		requests_fail(ep, info.rank, -EHOSTDOWN);
+		endpoint_trouble(ep, &info);
+		n++;
+	}
+	return n;
 }
 
 /* ---- Packets (DP-4) ---------------------------------------------------- */
@@ -279,6 +312,7 @@ static int progress_locked(struct bgdma_endpoint *ep, unsigned int budget)
 		n += way_progress(ep, WAY_DATA, budget - n);
 	n += rendezvous_progress(ep);
 	n += events_progress(ep);
+	n += gone_progress(ep);
 	n += requests_ended(ep);
 	n += modules_work(ep);
 	ep->inside = false;

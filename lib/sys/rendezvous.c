@@ -259,16 +259,18 @@ static void counter_ended(struct bgdma_endpoint *ep, struct pool *pool,
 
 	if (code == BGDMA_E_ABORTED)
 		code = (unsigned int)record.bound;
-	if (code == BGDMA_E_PEER_DOWN)
+	if (code == BGDMA_E_PEER_DOWN) {
 		endpoint_peer_down(ep, r->rank);
-	else if (code && r->portions > 1)
+		request_end(ep, r, -EHOSTDOWN);
+	} else if (code && r->portions > 1) {
 		chain_suspect(ep, r, counter, code);
-	else if (code)
+	} else if (code) {
 		request_fail(ep, r, code, 0);
-	else if (r->target || r->portions == 1 || r->took)
+	} else if (r->target || r->portions == 1 || r->took) {
 		request_end(ep, r, r->result);
-	else
+	} else {
 		r->zero = bgdma_counter_clear_hit(counter);
+	}
 }
 
 unsigned int rendezvous_progress(struct bgdma_endpoint *ep)

@@ -114,5 +114,6 @@ void load_readv(void);
 void operations(void);
 void sys_small(void);
 void sys_long(void);
+void msg(void);
 
 #endif /* BGDMA_PERF_H */
