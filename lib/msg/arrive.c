@@ -17,10 +17,9 @@
 
 /* ---- What is kept ------------------------------------------------------ */
 
-static struct bgdma_msg_message *message_new(struct bgdma_msg *msg,
-					     struct match_key key,
-					     enum message_kind kind,
-					     uint64_t length, size_t room)
+static SELDOM struct bgdma_msg_message *
+message_new(struct bgdma_msg *msg, struct match_key key, enum message_kind kind,
+	    uint64_t length, size_t room)
 {
 	struct bgdma_msg_message *m = malloc(sizeof(*m) + room);
 
@@ -182,7 +181,7 @@ static void message_deliver(struct bgdma_msg *msg, struct bgdma_msg_message *m,
 	message_free(msg, m);
 }
 
-static void arriving_end(struct bgdma_msg *msg, uint32_t rank, int error)
+static SELDOM void arriving_end(struct bgdma_msg *msg, uint32_t rank, int error)
 {
 	struct msg_peer *peer = &msg->peer[rank];
 	struct bgdma_msg_message *m = peer->in.message;
@@ -206,7 +205,7 @@ void arriving_fail(struct bgdma_msg *msg, uint32_t rank, int error)
 }
 
 /* The next packet of a message. */
-static int eager_go_on(struct bgdma_msg *msg, uint32_t rank,
+static SELDOM int eager_go_on(struct bgdma_msg *msg, uint32_t rank,
 		       const struct bgdma_packet *packet)
 {
 	struct arriving *in = &msg->peer[rank].in;
@@ -244,7 +243,8 @@ int on_eager(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	}
 	if (packet->offset)
 		return eager_go_on(msg, rank, packet);
-	arriving_fail(msg, rank, -EIO);
+	if (bgdma_unlikely(peer->in.active))
+		arriving_fail(msg, rank, -EIO);
 	if (bgdma_unlikely(length > msg->window || packet->bytes > length ||
 			   key.tag > BGDMA_MSG_TAG_MAX ||
 			   length + MESSAGE_COST > msg->window - peer->held))

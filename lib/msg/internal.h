@@ -180,8 +180,15 @@ static inline void request_queue_take(struct request_queue *queue)
 }
 
 /* msg.c */
-/* Whether there is something to stand on. */
-bool msg_ready(struct bgdma_msg *msg);
+bool msg_becomes_ready(struct bgdma_msg *msg);
+
+/* Whether there is something to stand on. Once it is, it is. */
+static inline bool msg_ready(struct bgdma_msg *msg)
+{
+	return bgdma_likely(__atomic_load_n(&msg->ready, __ATOMIC_RELAXED)) ||
+	       msg_becomes_ready(msg);
+}
+
 /* Have what waits for room at a peer tried again with the next progress. */
 void peer_due(struct bgdma_msg *msg, struct msg_peer *peer);
 /* A place in exposed memory, if all of it is in one; else region is NULL. */

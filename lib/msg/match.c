@@ -51,7 +51,7 @@ static void row_take(struct match_link *first)
 }
 
 /* More rows than buckets: twice as many, or, without memory, longer chains. */
-static void table_grow(struct match_table *table)
+static SELDOM void table_grow(struct match_table *table)
 {
 	uint32_t old_buckets = table->mask + 1, i;
 	struct match_link **old = table->bucket, *first;
@@ -74,25 +74,27 @@ static void table_grow(struct match_table *table)
 	free(old);
 }
 
-struct match_link *match_first(const struct match_table *table,
-			       struct match_key key)
+static struct match_link *row_find(struct match_link *first,
+				   struct match_key key)
 {
-	struct match_link *first = *bucket_of(table, key);
-
 	while (first && !key_equal(first->key, key))
 		first = first->chain;
 	return first;
 }
 
-struct match_link *match_find(const struct match_table *table,
-			      struct match_key key)
+struct match_link *match_first(const struct match_table *table,
+			       struct match_key key)
+{
+	return row_find(*bucket_of(table, key), key);
+}
+
+struct match_link *match_find_wild(const struct match_table *table,
+				   struct match_key key)
 {
 	struct match_link *best = NULL, *link;
 	unsigned int kind;
 
 	for (kind = 0; kind < MATCH_KINDS; kind++) {
-		if (!table->kinds[kind])
-			continue;
 		link = match_first(table, match_wild(key, kind));
 		if (link && (!best || link->order < best->order))
 			best = link;
@@ -103,11 +105,12 @@ struct match_link *match_find(const struct match_table *table,
 void match_add(struct match_table *table, struct match_link *link,
 	       struct match_key key)
 {
-	struct match_link *first = match_first(table, key);
+	struct match_link **bucket = bucket_of(table, key);
+	struct match_link *first = row_find(*bucket, key);
 
 	link->key = key;
 	link->order = table->order++;
-	table->kinds[match_kind(key)]++;
+	table->wild += match_kind(key) != 0;
 	if (first) {
 		link->at = NULL;
 		link->next = first;
@@ -118,16 +121,16 @@ void match_add(struct match_table *table, struct match_link *link,
 	}
 	link->next = link;
 	link->prev = link;
-	if (table->rows++ > table->mask)
+	row_put(bucket, link);
+	if (bgdma_unlikely(table->rows++ > table->mask))
 		table_grow(table);
-	row_put(bucket_of(table, key), link);
 }
 
 void match_remove(struct match_table *table, struct match_link *link)
 {
 	struct match_link **at = link->at;
 
-	table->kinds[match_kind(link->key)]--;
+	table->wild -= match_kind(link->key) != 0;
 	if (at) {
 		row_take(link);
 		if (link->next == link)

@@ -19,6 +19,9 @@
 
 #include <bgdma/msg.h>
 
+/* Kept out of the way of every message. */
+#define SELDOM	__attribute__((cold, noinline))
+
 /* Which wildcards a key has: a sum of these. */
 enum { MATCH_SOURCE = 1, MATCH_TAG = 2, MATCH_KINDS = 4 };
 
@@ -45,7 +48,7 @@ struct match_table {
 	struct match_link **bucket;
 	uint32_t mask;
 	uint32_t rows;
-	uint32_t kinds[MATCH_KINDS];	/* links with so many wildcards */
+	uint32_t wild;			/* links with wildcards */
 	uint64_t order;			/* of the next */
 };
 
@@ -76,9 +79,18 @@ void match_remove(struct match_table *table, struct match_link *link);
 /* The first of the row of exactly this key, or NULL. */
 struct match_link *match_first(const struct match_table *table,
 			       struct match_key key);
+struct match_link *match_find_wild(const struct match_table *table,
+				   struct match_key key);
+
 /* Of all links whose key has @key in it the one that came first, or NULL. */
-struct match_link *match_find(const struct match_table *table,
-			      struct match_key key);
+static inline struct match_link *match_find(const struct match_table *table,
+					    struct match_key key)
+{
+	if (bgdma_likely(!table->wild))
+		return match_first(table, key);
+	return match_find_wild(table, key);
+}
+
 /* All links of all rows: call @visit, which may remove that link. */
 void match_each(struct match_table *table,
 		void (*visit)(void *arg, struct match_link *link), void *arg);

@@ -81,16 +81,15 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static int work(void *arg)
+/* What found no room before, or no memory. */
+static SELDOM int work_left(struct bgdma_msg *msg)
 {
-	struct bgdma_msg *msg = arg;
 	struct msg_peer *peer, *list = msg->due;
 	bool again = msg->no_memory;
 	int n = 0, ret;
 
 	msg->no_memory = false;
-	if (bgdma_unlikely(msg->stuck) &&
-	    now_ns() - msg->stuck_since > RETRY_NS)
+	if (msg->stuck && now_ns() - msg->stuck_since > RETRY_NS)
 		msg->stuck = false;
 	if (msg->retries.first)
 		n += retries_progress(msg);
@@ -106,6 +105,15 @@ static int work(void *arg)
 	if (n)
 		return n;
 	return again || msg->due || msg->retries.first ? -EAGAIN : 0;
+}
+
+static int work(void *arg)
+{
+	struct bgdma_msg *msg = arg;
+
+	if (bgdma_likely(!msg->due && !msg->retries.first && !msg->no_memory))
+		return 0;
+	return work_left(msg);
 }
 
 static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
@@ -226,15 +234,11 @@ int bgdma_msg_create_sized(struct bgdma_msg **msgp, struct bgdma_endpoint *ep,
 	return ret;
 }
 
-/* Once it is, it is: any thread may find out. */
-bool msg_ready(struct bgdma_msg *msg)
+bool msg_becomes_ready(struct bgdma_msg *msg)
 {
-	bool ready = __atomic_load_n(&msg->ready, __ATOMIC_RELAXED);
+	bool ready = bgdma_endpoint_peer(msg->ep, 0);
 
-	if (bgdma_unlikely(!ready)) {
-		ready = bgdma_endpoint_peer(msg->ep, 0);
-		__atomic_store_n(&msg->ready, ready, __ATOMIC_RELAXED);
-	}
+	__atomic_store_n(&msg->ready, ready, __ATOMIC_RELAXED);
 	return ready;
 }
 

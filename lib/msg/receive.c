@@ -21,9 +21,12 @@ static int receive_check(struct bgdma_msg *msg, uint32_t source)
 static struct bgdma_msg_message *message_find(const struct bgdma_msg *msg,
 					      struct match_key key)
 {
-	struct match_link *link = match_first(&msg->unexpected, key);
 	unsigned int kind = match_kind(key);
+	struct match_link *link;
 
+	if (bgdma_likely(!msg->unexpected.rows))
+		return NULL;
+	link = match_first(&msg->unexpected, key);
 	return link ? owner_of(link - kind, struct bgdma_msg_message, link) :
 		      NULL;
 }
@@ -37,7 +40,8 @@ static bool source_down(const struct bgdma_msg *msg, uint32_t source)
 /* ---- Receives ---------------------------------------------------------- */
 
 /* With the lock. It is done, or waits for a message. */
-static void receive_start(struct bgdma_msg_request *r, struct match_key key)
+static inline void receive_start(struct bgdma_msg_request *r,
+				 struct match_key key)
 {
 	struct bgdma_msg *msg = r->msg;
 	struct bgdma_msg_message *m;
@@ -62,8 +66,9 @@ static void receive_start(struct bgdma_msg_request *r, struct match_key key)
 	}
 }
 
-static int receive_any(struct bgdma_msg *msg, void *data, size_t length,
-		       struct match_key key, struct bgdma_msg_request **request)
+static inline int receive_any(struct bgdma_msg *msg, void *data,
+			      size_t length, struct match_key key,
+			      struct bgdma_msg_request **request)
 {
 	int ret = receive_check(msg, key.rank);
 	struct bgdma_msg_request *r;

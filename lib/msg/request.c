@@ -8,7 +8,7 @@
 
 #include "internal.h"
 
-static void requests_grow(struct bgdma_msg *msg)
+static SELDOM void requests_grow(struct bgdma_msg *msg)
 {
 	struct request_chunk *chunk = calloc(1, sizeof(*chunk));
 	unsigned int i;

@@ -10,6 +10,9 @@
 
 #include "internal.h"
 
+/* On the way of every message, and too large for the compiler's taste. */
+#define ALWAYS_INLINE	inline __attribute__((always_inline))
+
 static bool goes_eagerly(const struct bgdma_msg *msg,
 			 const struct msg_peer *peer, size_t length)
 {
@@ -17,8 +20,9 @@ static bool goes_eagerly(const struct bgdma_msg *msg,
 	       length + MESSAGE_COST <= peer->credit;
 }
 
-static int eager_send(struct bgdma_msg *msg, struct msg_peer *peer,
-		      struct match_key key, const void *data, size_t length)
+static inline int eager_send(struct bgdma_msg *msg, struct msg_peer *peer,
+			     struct match_key key, const void *data,
+			     size_t length)
 {
 	const struct bgdma_send_attr send = {
 		.operation = msg->eager, .dest = key.rank,
@@ -157,7 +161,7 @@ bool send_cancel(struct bgdma_msg_request *r)
  * Begin a message that cannot be done at once, or let it wait. An error: there
  * is no request any more. Only of a death its status tells.
  */
-static int send_start(struct bgdma_msg_request *r)
+static SELDOM int send_start(struct bgdma_msg_request *r)
 {
 	struct bgdma_msg *msg = r->msg;
 	struct msg_peer *peer = &msg->peer[r->key.rank];
@@ -179,8 +183,8 @@ static int send_start(struct bgdma_msg_request *r)
 	return 0;
 }
 
-static int send_check(struct bgdma_msg *msg, const void *data, size_t length,
-		      uint32_t dest, uint32_t tag)
+static inline int send_check(struct bgdma_msg *msg, const void *data,
+			     size_t length, uint32_t dest, uint32_t tag)
 {
 	if (!msg_ready(msg))
 		return -ENOTCONN;
@@ -193,9 +197,10 @@ static int send_check(struct bgdma_msg *msg, const void *data, size_t length,
 }
 
 /* With the lock. */
-static int send_begin(struct bgdma_msg *msg, const void *data, size_t length,
-		      struct match_key key, bool synchronous,
-		      struct bgdma_msg_request **request)
+static inline int send_begin(struct bgdma_msg *msg, const void *data,
+			     size_t length, struct match_key key,
+			     bool synchronous,
+			     struct bgdma_msg_request **request)
 {
 	struct msg_peer *peer = &msg->peer[key.rank];
 	struct bgdma_msg_request *r;
@@ -218,9 +223,10 @@ static int send_begin(struct bgdma_msg *msg, const void *data, size_t length,
 	return send_start(r);
 }
 
-static int send_any(struct bgdma_msg *msg, const void *data, size_t length,
-		    struct match_key key, bool synchronous,
-		    struct bgdma_msg_request **request)
+static ALWAYS_INLINE int send_any(struct bgdma_msg *msg, const void *data,
+				  size_t length, struct match_key key,
+				  bool synchronous,
+				  struct bgdma_msg_request **request)
 {
 	int ret = send_check(msg, data, length, key.rank, key.tag);
 
@@ -257,15 +263,17 @@ int bgdma_msg_send(struct bgdma_msg *msg, const void *data, size_t length,
 	struct bgdma_msg_request *request;
 	int ret = send_any(msg, data, length, key, false, &request);
 
-	return ret ? ret : bgdma_msg_wait(&request, NULL);
+	if (bgdma_likely(ret || request == &msg->sent))
+		return ret;
+	return bgdma_msg_wait(&request, NULL);
 }
 
 int bgdma_msg_ssend(struct bgdma_msg *msg, const void *data, size_t length,
 		    uint32_t dest, uint32_t tag, uint16_t context)
 {
-	const struct match_key key = { dest, tag, context };
 	struct bgdma_msg_request *request;
-	int ret = send_any(msg, data, length, key, true, &request);
+	int ret = bgdma_msg_issend(msg, data, length, dest, tag, context,
+				   &request);
 
 	return ret ? ret : bgdma_msg_wait(&request, NULL);
 }
@@ -285,8 +293,8 @@ int bgdma_msg_isendv(struct bgdma_msg *msg, const struct iovec *pieces,
 	if (ret)
 		return ret;
 	if (count == 1)
-		return send_any(msg, pieces->iov_base, length, key, false,
-				request);
+		return bgdma_msg_isend(msg, pieces->iov_base, length, dest, tag,
+				       context, request);
 	ret = send_check(msg, &length, length, dest, tag);
 	if (ret)
 		return ret;

@@ -5,6 +5,7 @@
 #ifndef BGDMA_SYS_INTERNAL_H
 #define BGDMA_SYS_INTERNAL_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -337,7 +338,25 @@ static inline struct operation *operation_find(const struct table *table,
 void registry_free(struct bgdma_endpoint *ep);
 
 /* module.c */
-unsigned int modules_work(struct bgdma_endpoint *ep);
+static inline unsigned int modules_work(struct bgdma_endpoint *ep)
+{
+	const struct module *module;
+	unsigned int n = 0;
+	int ret;
+
+	ep->work_left = false;
+	for (module = ep->modules; module; module = module->next) {
+		if (!module->attr.work)
+			continue;
+		ret = module->attr.work(module->attr.arg);
+		if (ret > 0)
+			n += (unsigned int)ret;
+		else if (ret == -EAGAIN)
+			ep->work_left = true;
+	}
+	return n;
+}
+
 void modules_trouble(struct bgdma_endpoint *ep,
 		     const struct bgdma_trouble_info *info);
 void modules_release(struct bgdma_endpoint *ep);

@@ -40,25 +40,6 @@ void bgdma_endpoint_unlock(struct bgdma_endpoint *ep)
 	endpoint_unlock(ep);
 }
 
-unsigned int modules_work(struct bgdma_endpoint *ep)
-{
-	const struct module *module;
-	unsigned int n = 0;
-	int ret;
-
-	ep->work_left = false;
-	for (module = ep->modules; module; module = module->next) {
-		if (!module->attr.work)
-			continue;
-		ret = module->attr.work(module->attr.arg);
-		if (ret > 0)
-			n += (unsigned int)ret;
-		else if (ret == -EAGAIN)
-			ep->work_left = true;
-	}
-	return n;
-}
-
 void modules_trouble(struct bgdma_endpoint *ep,
 		     const struct bgdma_trouble_info *info)
 {

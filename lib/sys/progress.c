@@ -310,10 +310,13 @@ static int progress_locked(struct bgdma_endpoint *ep, unsigned int budget)
 	n = way_progress(ep, WAY_CONTROL, budget);
 	if (n < budget)
 		n += way_progress(ep, WAY_DATA, budget - n);
-	n += rendezvous_progress(ep);
+	/* Mostly there is nothing of these: that is not to cost a call. */
+	if (ep->requests || ep->marks_due)
+		n += rendezvous_progress(ep);
 	n += events_progress(ep);
 	n += gone_progress(ep);
-	n += requests_ended(ep);
+	if (ep->ended.first)
+		n += requests_ended(ep);
 	n += modules_work(ep);
 	ep->inside = false;
 	if (!n)

@@ -72,7 +72,7 @@ def of_idleness(numbers, tool):
 
 
 # What stands on what: a message, the raw operation, and the bars of it.
-SMALL = (("sys 8 B", "raw 8 B", 2), ("tagged 8 B", "raw 8 B", 2))
+SMALL = (("sys 8 B", EACH), ("sys 8 B", BATCH), ("tagged 8 B", EACH))
 LONG = [("1 MiB, rendezvous", "1 MiB, put", 0.9)] + [
     (f"{mib} MiB, chain{more}", f"{mib} MiB, put", 0.8)
     for mib in (1, 4, 16, 64) for more in ("", ", 4 in flight")]
@@ -87,11 +87,9 @@ def of_messages(found):
                           totals(found[peer][kind]))
         return ratios(found[name][kind]["runs"], found[peer][kind]["runs"])
 
-    for name, peer, limit in SMALL:
-        for how in (EACH, BATCH):
-            yield bar(f"{name}, {how}: of the raw message's instructions",
-                      of("instructions", f"{name}, {how}", f"{peer}, {how}"),
-                      limit)
+    for name, how in SMALL:
+        yield bar(f"{name}, {how}: of the raw message's instructions",
+                  of("instructions", f"{name}, {how}", f"raw 8 B, {how}"), 2)
     yield bar("tagged 8 B among 10,000 receives: of among 10",
               of("instructions", "tagged 8 B among 10,000 receives",
                  "tagged 8 B among 10 receives"), 2)
