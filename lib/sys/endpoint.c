@@ -168,6 +168,7 @@ int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 	if (!ep)
 		return -ENOMEM;
 	ep->last.rank = BGDMA_STRANGER;
+	ep->last_key = UINT64_MAX;	/* of no packet */
 	ep->wake_fd = -1;
 	queue_init(&ep->unanswered);
 	queue_init(&ep->ended);

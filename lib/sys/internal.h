@@ -43,6 +43,12 @@ static inline uint32_t packet_id(const struct bgdma_packet *packet)
 	       ((uint32_t)(packet->cookie >> BGDMA_WORD_BITS) & 0x7fff) << 16;
 }
 
+/* All in a header that names the operation. */
+static inline uint64_t packet_key(const struct bgdma_packet *packet)
+{
+	return (packet->cookie & ~BGDMA_WORD_MASK) | packet->dispatch;
+}
+
 struct operation {
 	struct operation *next;
 	uint32_t id;
@@ -64,9 +70,8 @@ struct table {
 
 /* What a descriptor in a channel was for. */
 struct sent {
+	const struct operation *op;	/* of a message; or NULL */
 	uint32_t rank;
-	uint32_t type;
-	uint32_t id;
 	uint32_t token;		/* of a request; 0: none */
 	uint64_t copied;	/* copies up to here end with it */
 };
@@ -245,6 +250,8 @@ struct bgdma_endpoint {
 	struct who *who;
 	uint32_t who_mask;
 	struct who last;	/* who it was last time */
+	uint64_t last_key;	/* of the packet before, see packet_key() */
+	const struct operation *last_op, *sent_op;
 
 	struct table table[2];
 	struct module *modules;

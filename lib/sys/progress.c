@@ -137,6 +137,20 @@ static void packet_trouble(struct bgdma_endpoint *ep,
 	endpoint_trouble(ep, &info);
 }
 
+/* Most often that of the packet before. */
+static inline const struct operation *
+packet_operation(struct bgdma_endpoint *ep, const struct bgdma_packet *packet)
+{
+	uint64_t key = packet_key(packet);
+
+	if (bgdma_unlikely(key != ep->last_key)) {
+		ep->last_op = operation_find(&ep->table[packet_type(packet)],
+					     packet_id(packet));
+		ep->last_key = key;
+	}
+	return ep->last_op;
+}
+
 /* Return: 0: done with it; -EAGAIN: not yet. */
 static int packet_dispatch(struct bgdma_endpoint *ep,
 			   const struct bgdma_packet *packet)
@@ -149,8 +163,7 @@ static int packet_dispatch(struct bgdma_endpoint *ep,
 		packet_trouble(ep, packet, rank, BGDMA_TROUBLE_STRANGER);
 		return 0;
 	}
-	op = operation_find(&ep->table[packet_type(packet)],
-			    packet_id(packet));
+	op = packet_operation(ep, packet);
 	if (bgdma_unlikely(!op)) {
 		packet_trouble(ep, packet, rank, BGDMA_TROUBLE_UNKNOWN);
 		return 0;

@@ -73,7 +73,9 @@ static void room_ask(struct bgdma_endpoint *ep, struct channel *ch)
 		return;
 	}
 	ch->sent[next & ch->mask] = (struct sent){
-		.rank = ep->rank, .id = ep->room_id, .copied = ch->copy_head,
+		.op = operation_find(&ep->table[BGDMA_POINT_TO_POINT],
+				     ep->room_id),
+		.rank = ep->rank, .copied = ch->copy_head,
 	};
 	t.dest_fifo = WAY_CONTROL;
 	t.dispatch = (uint16_t)ep->room_id;
@@ -205,9 +207,8 @@ BGDMA_INLINE int send_to(struct bgdma_endpoint *ep, const struct operation *op,
 	desc = bgdma_inj_reserve(ch->fifo);
 	if (bgdma_unlikely(!desc))
 		return -EAGAIN;
+	sent->op = op;
 	sent->rank = rank;
-	sent->type = op->type;
-	sent->id = op->id;
 	sent->token = token;
 	sent->copied = ch->copy_head;
 
@@ -268,6 +269,19 @@ static int send_many(struct bgdma_endpoint *ep, const struct operation *op,
 	return (int)i;
 }
 
+/* Most often that of the message before. */
+static inline const struct operation *
+send_operation(struct bgdma_endpoint *ep, const struct bgdma_send_attr *a)
+{
+	const struct operation *op = ep->sent_op;
+
+	if (bgdma_likely(op && op->id == a->operation && op->type == a->type))
+		return op;
+	op = operation_find(&ep->table[a->type], a->operation);
+	ep->sent_op = op;
+	return op;
+}
+
 int bgdma_endpoint_send_sized(struct bgdma_endpoint *ep,
 			      const struct bgdma_send_attr *attr, size_t size)
 {
@@ -285,7 +299,7 @@ int bgdma_endpoint_send_sized(struct bgdma_endpoint *ep,
 	endpoint_lock(ep);
 	ret = send_check(ep, a);
 	if (bgdma_likely(!ret)) {
-		op = operation_find(&ep->table[a->type], a->operation);
+		op = send_operation(ep, a);
 		if (bgdma_unlikely(!op))
 			ret = -EINVAL;
 		else if (a->dests)
@@ -313,8 +327,8 @@ static unsigned int channel_repair(struct bgdma_endpoint *ep,
 		info.rank = sent.rank;
 		info.node = ep->peer[sent.rank].at.node;
 		info.ctx = ep->peer[sent.rank].at.ctx;
-		info.type = sent.type;
-		info.operation = sent.id;
+		info.type = sent.op ? sent.op->type : 0;
+		info.operation = sent.op ? sent.op->id : 0;
 		info.code = record.code;
 		if (bgdma_inj_clear_error(ch->fifo, 0))
 			break;
