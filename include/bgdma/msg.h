@@ -32,7 +32,7 @@
  * - Errors are -errno; errors of a message are in its status, and are what
  *   the call that completes it returns.
  *
- * Documentation/messages.rst has the design.
+ * Documentation/tagged.rst has the design.
  */
 #ifndef BGDMA_MSG_H
 #define BGDMA_MSG_H
