@@ -21,7 +21,8 @@ static const struct {
 } crossings[] = {
 	{ SPACE, 10000, SPACE, 1 }, { SPACE, 10000, SPACE, 2 },
 	{ SPACE, 10000, SPACE, 3 }, { SPACE, 16384, SPACE, 4 },
-	{ SPACE, 1000, SPACE, BGDMA_IN_FLIGHT_MAX }, { 100, 32, SPACE, 64 },
+	{ SPACE, 1000, SPACE, BGDMA_IN_FLIGHT_MAX },
+	{ 100, 32, SPACE, BGDMA_IN_FLIGHT_MAX },
 	{ 65, 32, SPACE, 2 }, { 33, 32, SPACE, 2 }, { 97, 32, SPACE, 3 },
 	{ SPACE, 10000, 12345, 4 }, { SPACE, 10000, 10, 4 },
 	{ 17, 1, SPACE, 5 }, { 100000, 100000, SPACE, 4 },
@@ -114,6 +115,49 @@ TEST(sp6_sp10_many_of_all_sorts)
 {
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, mixed, NULL, -1));
+}
+
+/*
+ * Both ways at the same time, far more chains than queues hold, among answers
+ * in one piece: no queue waits for one that waits for it.
+ */
+static int both_ways(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t out[400][10000], in[400][10000];
+	uint32_t i, taken = 0;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	for (i = 0; i < 400; i++) {
+		message_fill(out[i], sizeof(out[i]), i);
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1 - rank, .word = i,
+				.length = sizeof(out[i]), .data = out[i],
+				.portion = i % 4 ? 100 : BGDMA_PORTION_WHOLE,
+				.in_flight = i % 3 ? BGDMA_IN_FLIGHT_MAX : 1,
+				.portions = i % 5 ? BGDMA_PORTIONS_PUT :
+						    BGDMA_PORTIONS_PACKETS }));
+	}
+	for (; taken < 400; taken++) {
+		require_is(0, until_count(&module, &module.announced,
+					  taken + 1));
+		require_is(0, take(&module, taken, (struct bgdma_accept_attr){
+				.length = sizeof(in[0]),
+				.data = in[taken] }));
+	}
+	require_is(0, until_count(&module, &module.done, 800));
+	for (i = 0; i < 400; i++)
+		require(message_is(in[i], sizeof(in[i]), i));
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+TEST(sp10_chains_of_both_ways_do_not_wait_for_each_other)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, both_ways, NULL, -1));
 }
 
 /* ---- SP-9: packets wait for the core, and go on when it reads ----------- */

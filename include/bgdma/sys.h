@@ -121,7 +121,7 @@ enum bgdma_portions {
 };
 
 /* Portions of a message that can be in flight. */
-#define BGDMA_IN_FLIGHT_MAX	64
+#define BGDMA_IN_FLIGHT_MAX	32
 
 /* Rank of a process that is not of the job. */
 #define BGDMA_STRANGER		0xffffffffU

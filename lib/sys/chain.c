@@ -97,7 +97,7 @@ int chain_offer(struct bgdma_endpoint *ep, struct request *r,
 		return ret;
 	desc = bgdma_region_addr(r->chain);
 	for (k = 1; k < r->portions; k++)
-		origin_rget(&desc[k - 1], self, RGQ_ID, COOKIE_ORIGIN |
+		origin_rget(&desc[k - 1], self, RGQ_PAIRS, COOKIE_ORIGIN |
 			    cookie_portion(k) | tokens_make(r->token, 0),
 			    nowhere, PAIR);
 	probe_write(ep, r, &desc[k - 1]);
@@ -117,7 +117,7 @@ static struct bgdma_desc origin_wanted(const struct bgdma_endpoint *ep,
 	uint32_t target = token_target(__le64_to_cpu(found->cookie));
 	struct bgdma_desc want;
 
-	origin_rget(&want, &ep->peer[ep->rank].at, RGQ_ID, COOKIE_ORIGIN |
+	origin_rget(&want, &ep->peer[ep->rank].at, RGQ_PAIRS, COOKIE_ORIGIN |
 		    cookie_portion(k) | tokens_make(r->token, target), from,
 		    __le32_to_cpu(found->length));
 	return want;
@@ -146,7 +146,7 @@ static void target_rget(const struct bgdma_endpoint *ep,
 	struct bgdma_transfer t = cts_transfer(ep, r);
 
 	t.counter = 0;
-	t.dest_fifo = RGQ_ID;
+	t.dest_fifo = RGQ_FETCHES;
 	t.length = DESC;
 	t.from.region = r->rts.chain_region;
 	t.from.offset = r->rts.chain_offset + (k - 1) * DESC;
@@ -251,7 +251,7 @@ int chain_prepare(struct bgdma_endpoint *ep, struct request *r)
 		if (k <= r->chains)
 			continue;
 		from.offset = portion_at(r, k);
-		origin_rget(o++, &ep->peer[r->rank].at, r->rts.queue,
+		origin_rget(o++, &ep->peer[r->rank].at, RGQ_PAIRS,
 			    COOKIE_ORIGIN | cookie_portion(k - r->chains) |
 			    tokens_make(r->rts.token, r->token), from,
 			    n * (uint32_t)DESC);
@@ -296,7 +296,7 @@ int chain_send(struct bgdma_endpoint *ep, struct request *r)
 	}
 	/* The first portion of each chain. */
 	while (r->started < r->chains) {
-		ret = rget_send(ep, r->rank, r->rts.queue,
+		ret = rget_send(ep, r->rank, RGQ_PAIRS,
 				r->token | SENT_TARGET,
 				chain_desc(r, portion_at(r, r->started + 1)),
 				PAIR / DESC);
@@ -344,6 +344,6 @@ int chain_probe(struct bgdma_endpoint *ep, struct request *r)
 
 	/* As if P was an O behind the last. */
 	target_rget(ep, r, r->rts.portions, &desc);
-	return rget_send(ep, r->rank, r->rts.queue, r->token | SENT_TARGET,
+	return rget_send(ep, r->rank, RGQ_PAIRS, r->token | SENT_TARGET,
 			 &desc, 1);
 }

@@ -19,7 +19,6 @@
 #define COUNTERS_DEFAULT	64
 #define SPARE			16	/* FIFOs and counters for the user */
 #define EVENTS_MIN		64
-#define RGQ_QUOTA		64
 #define RGQ_SENDERS_MAX		1024
 #define RGQ_TIMEOUT_MS		3600000	/* death ends a wait, not time */
 #define FLUSH_NS		1000000000LL
@@ -92,6 +91,7 @@ static int context_create(struct bgdma_endpoint *ep)
 		.partition = a->partition,
 		.rank = a->node,
 		.inj_fifos = channels_count(ep) + SPARE,
+		.rget_queues = RGQS + SPARE,
 		.inj_counters = a->inj_counters + SPARE,
 		.rec_counters = a->rec_counters + SPARE,
 		.events = EVENTS_MIN,
@@ -109,13 +109,12 @@ static int fifos_create(struct bgdma_endpoint *ep)
 		[WAY_CONTROL] = ep->attr.control_bytes,
 		[WAY_DATA] = ep->attr.data_bytes,
 	};
-	const struct bgdma_rgq_attr rgq = {
+	struct bgdma_rgq_attr rgq = {
 		.quota = RGQ_QUOTA,
 		.senders = ep->size < RGQ_SENDERS_MAX ? ep->size :
 							RGQ_SENDERS_MAX,
 		.timeout_ms = RGQ_TIMEOUT_MS,
 		.fixed_id = true,
-		.id = RGQ_ID,
 	};
 	uint32_t i;
 	int ret;
@@ -129,9 +128,11 @@ static int fifos_create(struct bgdma_endpoint *ep)
 		if (ret)
 			return ret;
 	}
-	ret = bgdma_rgq_create(ep->ctx, &rgq, &ep->rgq);
-	if (ret)
-		return ret;
+	for (rgq.id = 0; rgq.id < RGQS; rgq.id++) {
+		ret = bgdma_rgq_create(ep->ctx, &rgq, &ep->rgq[rgq.id]);
+		if (ret)
+			return ret;
+	}
 	ret = bgdma_region_alloc(ep->ctx, (uint64_t)channels_count(ep) *
 				 ep->attr.copy_bytes, BGDMA_LOCAL_READ,
 				 &ep->copies);
@@ -172,6 +173,7 @@ int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 	ep->wake_fd = -1;
 	queue_init(&ep->unanswered);
 	queue_init(&ep->ended);
+	queue_init(&ep->parked);
 	queue_init(&ep->suspects);
 	ret = lock_create(ep);
 	if (ret) {
@@ -300,11 +302,11 @@ static int doors_open(struct bgdma_endpoint *ep, void *unused,
 		      const struct bgdma_grant_attr *to)
 {
 	unsigned int i;
-	int ret;
+	int ret = 0;
 
 	(void)unused;
-	ret = bgdma_rgq_grant(ep->rgq, to, NULL);
-
+	for (i = 0; !ret && i < RGQS; i++)
+		ret = bgdma_rgq_grant(ep->rgq[i], to, NULL);
 	for (i = 0; !ret && i < WAYS; i++)
 		ret = bgdma_rec_grant(ep->rec[i], to, NULL);
 	for (i = 0; !ret && i < 2; i++)

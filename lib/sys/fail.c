@@ -171,7 +171,7 @@ static void stop_answer(struct bgdma_endpoint *ep, struct stop *s)
 	t.flags = BGDMA_DESC_FENCE;
 	bgdma_desc_local_memfifo(&desc, &t);
 	bgdma_desc_inline(&desc, &wire, sizeof(wire));
-	s->due = rget_send(ep, s->rank, RGQ_ID, 0, &desc, 1) == -EAGAIN;
+	s->due = rget_send(ep, s->rank, RGQ_CTS, 0, &desc, 1) == -EAGAIN;
 	ep->marks_due |= s->due;
 }
 

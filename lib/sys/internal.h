@@ -17,7 +17,20 @@
 
 /* Reception FIFOs and the remote-get queue have the same numbers everywhere. */
 enum { WAY_CONTROL = 0, WAY_DATA = 1, WAYS = 2 };
-#define RGQ_ID			0
+enum {
+	RGQ_CTS		= 0,	/* answers in one piece, and marks */
+	RGQ_PAIRS	= 1,	/* of chains: T's, D's and L's, at the origin */
+	RGQ_FETCHES	= 2,	/* O's, at the target */
+	RGQS		= 3
+};
+#define RGQ_QUOTA		64	/* descriptors of one sender, of each */
+
+/*
+ * Chains of one peer at a time: their O's, and as many probes, always find room
+ * in its RGQ_FETCHES. So no T waits for room, and RGQ_PAIRS drains.
+ */
+#define CHAINS_MAX		(RGQ_QUOTA / 2)
+_Static_assert(BGDMA_IN_FLIGHT_MAX <= CHAINS_MAX, "a message has to fit");
 
 /*
  * The header of a packet: the low half of the identifier is its dispatch
@@ -99,6 +112,7 @@ struct peer {
 	bool down;
 	bool paced;		/* long messages to it are */
 	bool mark_due;		/* see refusal.c */
+	uint32_t chains;	/* that it is the origin of */
 };
 
 /* A token names a request: a slot of the table, and how often it was used. */
@@ -149,6 +163,8 @@ struct request {
 	bool suspect;
 	bool stopped;
 	bool probe_due;
+	bool parked;			/* until other chains have ended */
+	bool counted;			/* in the chains of its peer */
 	uint32_t serial;
 	uint32_t probes;
 	uint64_t rounds;
@@ -257,12 +273,13 @@ struct bgdma_endpoint {
 	struct module *modules;
 	bool work_left;		/* of some module, for which there is no room */
 
-	struct bgdma_rget_queue *rgq;
+	struct bgdma_rget_queue *rgq[RGQS];
 	struct pool pool[2];	/* by kind of counter */
 	struct request *requests;
 	struct token_slot *slot;
 	uint32_t slots, free_slot;
 	struct queue unanswered;	/* their CTS found no room */
+	struct queue parked;
 	struct queue ended;		/* and were not told so yet */
 	struct queue suspects;		/* failed, see fail.c */
 	uint64_t answers;		/* CTS begun */
@@ -396,6 +413,7 @@ void requests_fail(struct bgdma_endpoint *ep, uint32_t rank, int result);
 void requests_destroy(struct bgdma_endpoint *ep);
 unsigned int requests_ended(struct bgdma_endpoint *ep);
 void queue_init(struct queue *queue);
+void queue_remove(struct queue *queue, struct request *r);
 void queue_add(struct queue *queue, struct request *r);
 void queue_add_first(struct queue *queue, struct request *r);
 struct request *queue_take(struct queue *queue);
@@ -465,6 +483,10 @@ unsigned int cts_end(const struct bgdma_endpoint *ep, const struct request *r,
 /* Descriptors for the engine of another process, by a remote get of ours. */
 int rget_send(struct bgdma_endpoint *ep, uint32_t rank, uint16_t queue,
 	      uint32_t token, const struct bgdma_desc *desc, unsigned int n);
+/* Target: whether its chains may start; else it is parked. */
+bool chains_begin(struct bgdma_endpoint *ep, struct request *r);
+/* Its chains are over: others may start. */
+void chains_end(struct bgdma_endpoint *ep, struct request *r);
 /* From now on a mark that is sent comes behind it. */
 void answer_begun(struct bgdma_endpoint *ep, struct request *r);
 /* Send those answers that found no room: how many. */

@@ -30,7 +30,7 @@ static void mark_send(struct bgdma_endpoint *ep, uint32_t rank)
 	t.flags = BGDMA_DESC_FENCE;
 	bgdma_desc_memfifo(&desc, &t);
 	bgdma_desc_inline(&desc, NULL, 0);
-	ep->peer[rank].mark_due = rget_send(ep, rank, RGQ_ID, 0, &desc, 1) ==
+	ep->peer[rank].mark_due = rget_send(ep, rank, RGQ_CTS, 0, &desc, 1) ==
 				  -EAGAIN;
 	ep->marks_due |= ep->peer[rank].mark_due;
 }

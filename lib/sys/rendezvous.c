@@ -73,7 +73,7 @@ static int rts_send(struct bgdma_endpoint *ep, const struct operation *op,
 	wire.region = __cpu_to_le32(from.region);
 	wire.counter = __cpu_to_le32(r->handle);
 	wire.token = __cpu_to_le32(r->token);
-	wire.queue = __cpu_to_le16(bgdma_rgq_id(ep->rgq));
+	wire.queue = __cpu_to_le16(RGQ_CTS);
 	wire.fifo = __cpu_to_le16(WAY_CONTROL);
 	wire.flags = __cpu_to_le32(flags);
 	wire.portions = __cpu_to_le32(r->portions);

@@ -46,7 +46,7 @@ struct request *queue_take(struct queue *queue)
 }
 
 /* Out of the middle of a queue, if it is there. */
-static void queue_remove(struct queue *queue, struct request *r)
+void queue_remove(struct queue *queue, struct request *r)
 {
 	struct request **at = &queue->first;
 
@@ -138,7 +138,8 @@ void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 	if (r->chain)
 		(void)bgdma_region_free(r->chain);
 	if (r->target && !r->answered)
-		queue_remove(&ep->unanswered, r);
+		queue_remove(r->parked ? &ep->parked : &ep->unanswered, r);
+	chains_end(ep, r);
 	if (r->suspect)
 		queue_remove(&ep->suspects, r);
 	ep->slot[slot].request = NULL;
@@ -149,6 +150,7 @@ void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 		r->next->link = r->link;
 	r->result = result;
 	queue_add(&ep->ended, r);
+	sleeper_wake(ep);
 }
 
 void request_undo(struct bgdma_endpoint *ep, struct request *r)

@@ -139,6 +139,47 @@ void answer_begun(struct bgdma_endpoint *ep, struct request *r)
 	r->begun = true;
 }
 
+bool chains_begin(struct bgdma_endpoint *ep, struct request *r)
+{
+	struct peer *peer = &ep->peer[r->rank];
+
+	if (r->counted)
+		return true;
+	r->parked = peer->chains + r->chains > CHAINS_MAX;
+	if (r->parked) {
+		queue_add(&ep->parked, r);
+		return false;
+	}
+	r->counted = true;
+	peer->chains += r->chains;
+	return true;
+}
+
+void chains_end(struct bgdma_endpoint *ep, struct request *r)
+{
+	struct peer *peer = &ep->peer[r->rank];
+	struct request *next, *p;
+
+	if (!r->counted)
+		return;
+	r->counted = false;
+	peer->chains -= r->chains;
+	for (p = ep->parked.first; p; p = next) {
+		next = p->later;
+		if (p->rank != r->rank)
+			continue;
+		/* In their order: the others only if the first fits. */
+		if (peer->chains + p->chains > CHAINS_MAX)
+			break;
+		queue_remove(&ep->parked, p);
+		p->parked = false;
+		p->counted = true;
+		peer->chains += p->chains;
+		queue_add(&ep->unanswered, p);
+	}
+}
+
+/* 0: it is on its way, or parked. */
 static int cts_send(struct bgdma_endpoint *ep, struct request *r)
 {
 	struct bgdma_desc desc[BGDMA_RGET_DESC_MAX];
@@ -146,6 +187,8 @@ static int cts_send(struct bgdma_endpoint *ep, struct request *r)
 	int ret;
 
 	if (r->portions > 1) {
+		if (!chains_begin(ep, r))
+			return 0;
 		ret = chain_send(ep, r);
 	} else {
 		n = cts_puts(ep, r, 0, r->put, 1, desc);
