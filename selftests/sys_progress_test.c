@@ -522,8 +522,9 @@ static int rally(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, bgdma_operation_register(r.module.m.ep,
 			&(struct bgdma_operation_attr){ .module = "rally",
 			.name = "ball", .packet = play, .arg = &r }, &r.ball));
-	require_is(0, bgdma_endpoint_commit(r.module.m.ep, NULL));
+	/* From the commit on a thread may call back. */
 	r.played.wanted = 500;
+	require_is(0, bgdma_endpoint_commit(r.module.m.ep, NULL));
 	if (rank == 0)
 		require_is(0, bgdma_endpoint_send(r.module.m.ep,
 				&(struct bgdma_send_attr){ .operation = r.ball,
