@@ -30,7 +30,8 @@ struct member {
 };
 
 /* There if the program is built with a sanitizer that looks for leaks. */
-int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+int __lsan_do_recoverable_leak_check(void);
+#pragma weak __lsan_do_recoverable_leak_check
 
 typedef int member_fn(uint32_t rank, uint32_t size, void *arg);
 
