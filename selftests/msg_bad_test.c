@@ -112,6 +112,103 @@ TEST(dp1_msg_disagreement_is_told_by_name)
 	EXPECT_TRUE(job_run(2, disagree, NULL, -1));
 }
 
+/* Nobody waits for a request: those behind it are sent all the same. */
+#define ALONE		20000
+
+static int let_go(uint32_t rank, uint32_t size, void *arg)
+{
+	static uint64_t text[ALONE];
+	struct bgdma_msg_request *r;
+	struct talker t = { 0 };
+	uint64_t number;
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	for (i = 0; rank == 0 && i < ALONE; i++) {
+		text[i] = i;
+		require_is(0, bgdma_msg_isend(t.msg, &text[i], sizeof(text[i]),
+					      1, 5, 0, &r));
+		bgdma_msg_request_free(&r);
+	}
+	for (i = 0; rank == 1 && i < ALONE; i++) {
+		require_is(0, bgdma_msg_recv(t.msg, &number, sizeof(number), 0,
+					     5, 0, NULL));
+		require_is(i, number);
+	}
+	return talker_close(&t);
+}
+
+TEST(msg_sends_that_nobody_waits_for)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, let_go, NULL, -1));
+}
+
+/* Memory that no device may write to, such as constants. */
+static const uint8_t constant[100000] = "it stays as it is";
+
+static int constants(uint32_t rank, uint32_t size, void *arg)
+{
+	static const uint32_t lengths[] = { 5, sizeof(constant) };
+	struct bgdma_msg_request *r;
+	struct talker t = { 0 };
+	uint32_t i, how;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	for (i = 0; i < 4; i++) {
+		how = i % 2;
+		require_is(0, (how ? bgdma_msg_isend : bgdma_msg_issend)(t.msg,
+				constant, lengths[i / 2], 0, i, 0, &r));
+		require_is(0, bgdma_msg_recv(t.msg, mem, sizeof(mem), 0, i, 0,
+					     NULL));
+		require_is(0, bgdma_msg_wait(&r, NULL));
+		require_is(0, memcmp(mem, constant, lengths[i / 2]));
+	}
+	return talker_close(&t);
+}
+
+TEST(msg_constants_are_sent)
+{
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, constants, NULL, -1));
+}
+
+/* More synchronous messages both ways than a process can have announced. */
+#define CROWD		40000
+
+static int crowd(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_msg_request **r = calloc(CROWD, sizeof(*r));
+	struct talker t = { 0 };
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require(r);
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	for (i = 0; i < CROWD; i++)
+		require_is(0, bgdma_msg_issend(t.msg, NULL, 0, !rank, i, 0,
+					       &r[i]));
+	require_is(0, bgdma_msg_iprobe(t.msg, !rank, CROWD, 0, NULL));
+	for (i = 0; i < CROWD; i++)
+		require_is(0, bgdma_msg_recv(t.msg, NULL, 0, !rank, i, 0,
+					     NULL));
+	require_is(0, bgdma_msg_waitall(r, CROWD, NULL));
+	free(r);
+	return talker_close(&t);
+}
+
+TEST(msg_more_announced_both_ways_than_there_are_tokens)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, crowd, NULL, -1));
+}
+
 /* ---- The other side dies ----------------------------------------------- */
 
 static int death(uint32_t rank, uint32_t size, void *arg)
@@ -283,10 +380,10 @@ static int liar(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 },
 				  &attr));
 	while (t.troubles[BGDMA_TROUBLE_MALFORMED] <
-	       LIES - WINDOW / 1128 + 5)
+	       LIES - WINDOW / 1384 + 5)
 		require(bgdma_endpoint_progress(t.m.ep, 0) >= 0);
 	/* As many are there as there is room for. */
-	for (i = 0; i < WINDOW / 1128; i++)
+	for (i = 0; i < WINDOW / 1384; i++)
 		require_is(0, bgdma_msg_recv(t.msg, mem, 1000, 1, 1, 0, NULL));
 	require_is(0, bgdma_msg_iprobe(t.msg, 1, 1, 0, NULL));
 	require_is(0, bgdma_job_fence(t.m.job));
@@ -294,7 +391,7 @@ static int liar(uint32_t rank, uint32_t size, void *arg)
 	bgdma_msg_stats(t.msg, &stats);
 	require_is(0, stats.kept);
 	require(stats.kept_max <= WINDOW);
-	require_is(LIES - WINDOW / 1128 + 5,
+	require_is(LIES - WINDOW / 1384 + 5,
 		   t.troubles[BGDMA_TROUBLE_MALFORMED]);
 	return member_close(&t.m);
 }
@@ -313,6 +410,7 @@ TEST(dp9_msg_a_peer_without_manners)
 struct worker {
 	struct talker *t;
 	uint32_t number, peer;
+	struct bgdma_msg_request *request;
 	int result;
 	pthread_t thread;
 };
@@ -370,6 +468,49 @@ static int threads(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, w[i].result);
 	}
 	return talker_close(&t);
+}
+
+static void *wait_thread(void *arg)
+{
+	struct worker *w = arg;
+	struct bgdma_msg_request *r = w->request;
+
+	w->result = bgdma_msg_wait(&r, NULL);
+	return NULL;
+}
+
+/* Who sleeps for a receive is woken when another thread cancels it. */
+static int cancel_sleeper(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_endpoint_attr *attr = arg;
+	struct talker t = { 0 };
+	struct worker w;
+	uint32_t i;
+
+	(void)rank;
+	(void)size;
+	require_is(0, talker_open(&t, *attr, NULL));
+	for (i = 0; i < 5; i++) {
+		w = (struct worker){ .t = &t };
+		require_is(0, bgdma_msg_irecv(t.msg, mem, 1, 0, 1, 0,
+					      &w.request));
+		require_is(0, pthread_create(&w.thread, NULL, wait_thread, &w));
+		require_is(0, poll(NULL, 0, 100));
+		require_is(0, bgdma_msg_cancel(w.request));
+		require_is(0, pthread_join(w.thread, NULL));
+		require_is(-ECANCELED, w.result);
+	}
+	return talker_close(&t);
+}
+
+TEST(msg_cancel_wakes_who_waits)
+{
+	struct bgdma_endpoint_attr attr = { .threads = BGDMA_THREADS_MANY };
+
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, cancel_sleeper, &attr, -1));
+	attr.progress = BGDMA_PROGRESS_THREAD;
+	EXPECT_TRUE(job_run(1, cancel_sleeper, &attr, -1));
 }
 
 TEST(msg_many_threads_on_one_endpoint)

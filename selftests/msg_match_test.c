@@ -364,22 +364,22 @@ static int flood(uint32_t rank, uint32_t size, void *arg)
 	}
 	if (rank == 0) {
 		bgdma_msg_stats(t.msg, &stats);
-		require_is(PART / 228, stats.eager);
+		require_is(PART / 484, stats.eager);
 		require_is(0, bgdma_msg_send(t.msg, text, 100, 1, 2, 0));
 		require_is(0, bgdma_msg_waitall(r, FLOOD, NULL));
 		return talker_close(&t);
 	}
 	require_is(0, bgdma_msg_recv(t.msg, text, 100, 0, 2, 0, NULL));
 	bgdma_msg_stats(t.msg, &stats);
-	/* 128 bytes for each, and the text of some: not more than their part. */
-	require(stats.kept_max <= PART + FLOOD * 128);
+	/* 384 bytes for each, and the text of some: not more than their part. */
+	require(stats.kept_max <= PART + FLOOD * 384);
 	for (i = 0; i < FLOOD; i++) {
 		require_is(0, bgdma_msg_recv(t.msg, text, 100, 0, 1, 0, NULL));
 		require(text_is(text, 100, 0, i));
 	}
 	/* Their part is theirs again. */
 	bgdma_msg_stats(t.msg, &stats);
-	require(stats.kept <= 256);
+	require(stats.kept <= 2 * 384);
 	return talker_close(&t);
 }
 

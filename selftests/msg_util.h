@@ -88,7 +88,7 @@ static inline int talker_close(struct talker *t)
 		require_is(0, used.busy);
 	}
 	bgdma_msg_stats(t->msg, &stats);
-	require(stats.kept <= t->m.size * 128ULL);
+	require(stats.kept <= t->m.size * 384ULL);
 	return member_close(&t->m);
 }
 

@@ -424,4 +424,55 @@ TEST(x3_death_ends_what_is_under_way_and_frees_counters)
 	EXPECT_TRUE(job_run(3, death, NULL, 2));
 }
 
+/* ---- An end among those that found no room ----------------------------- */
+
+#define WAITING		4000
+#define EACH		512
+
+/* The target ends one of its own that still waits for a channel. */
+static int ended_early(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[WAITING][EACH] PINNED;
+	static uint32_t id[WAITING];
+	struct bgdma_region *region;
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			.counters = BGDMA_COUNTERS_SHARED, .entries = 16 }));
+	require_is(0, bgdma_region_register(bgdma_endpoint_ctx(module.m.ep),
+			mem, sizeof(mem), BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE,
+			&region));
+	require_is(0, bgdma_endpoint_expose(module.m.ep, region,
+					    BGDMA_RIGHT_READ |
+					    BGDMA_RIGHT_WRITE));
+	for (i = 0; rank == 0 && i < WAITING; i++)
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.word = i, .dest = 1, .length = EACH,
+				.from = { region, i * EACH } }));
+	if (rank == 1)
+		require_is(0, until_count(&module, &module.announced, WAITING));
+	/* Nobody at the origin takes what tells of the ends. */
+	require_is(0, bgdma_job_fence(module.m.job));
+	for (i = 0; rank == 1 && i < WAITING; i++)
+		require_is(0, take(&module, i, (struct bgdma_accept_attr){
+				.length = EACH, .to = { region, i * EACH },
+				.id = &id[i] }));
+	if (rank == 1)
+		require_is(0, bgdma_rendezvous_cancel(module.m.ep,
+						      id[WAITING - 100]));
+	require_is(0, bgdma_job_fence(module.m.job));
+	require_is(0, until_count(&module, &module.ended, WAITING));
+	require_is(WAITING - 1, module.done.is);
+	return member_close(&module.m);
+}
+
+TEST(lc6_one_that_waits_for_room_ends)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, ended_early, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

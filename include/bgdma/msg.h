@@ -67,7 +67,7 @@ struct bgdma_msg_message;
  *	BGDMA_EAGER_BYTES, or 4,096
  * @unexpected_bytes: memory for messages that were not received yet, of all
  *	peers together; 0: BGDMA_UNEXPECTED_BYTES, or 16 MiB. Each peer has an
- *	equal part, of which a message takes its length and 128 bytes; one that
+ *	equal part, of which a message takes its length and 384 bytes; one that
  *	finds none goes by rendezvous, whatever its length
  * @portion: bytes; longer messages cross in portions (SP-1); 0: in one piece
  * @busy: calls that wait spin, and never sleep
@@ -91,7 +91,8 @@ BGDMA_API int bgdma_msg_create_sized(struct bgdma_msg **msg,
  * @ep: not yet committed; one for each endpoint
  * @attr: how; NULL: by default
  *
- * If the processes do not agree on @attr, bgdma_endpoint_commit() says so.
+ * If the processes do not agree on @unexpected_bytes, bgdma_endpoint_commit()
+ * says so.
  *
  * Thread safety: any thread.
  * Return: 0; -EEXIST it has them; -EBUSY it is committed; -EINVAL; -ENOMEM: the

@@ -462,6 +462,17 @@ BGDMA_API void bgdma_endpoint_lock(struct bgdma_endpoint *ep);
  */
 BGDMA_API void bgdma_endpoint_unlock(struct bgdma_endpoint *ep);
 
+/**
+ * bgdma_endpoint_wake() - have all that wait on an endpoint look again
+ * @ep: endpoint
+ *
+ * For modules: what a wait looks at was changed outside of progress, or there is
+ * work for it.
+ *
+ * Thread safety: as the endpoint.
+ */
+BGDMA_API void bgdma_endpoint_wake(struct bgdma_endpoint *ep);
+
 /* ---- Messages (DP-6) --------------------------------------------------- */
 
 /* A message brings its operation's module a word of so many bits. */

@@ -324,6 +324,7 @@ static void accept_failed(struct bgdma_msg *msg, struct bgdma_msg_message *m,
 	if (short_of_room(msg, error)) {
 		r->message = m;
 		request_queue_add(&msg->retries, r);
+		bgdma_endpoint_wake(msg->ep);
 		return;
 	}
 	(void)bgdma_rendezvous_refuse(msg->ep, &m->rts);
@@ -353,11 +354,15 @@ int retries_progress(struct bgdma_msg *msg)
 
 	while ((r = msg->retries.first)) {
 		m = r->message;
-		ret = accept_try(msg, &m->rts, m->kind, r);
-		if (ret && short_of_room(msg, ret))
-			break;
+		/* Once it is done it may be another's. */
 		request_queue_take(&msg->retries);
 		r->message = NULL;
+		ret = accept_try(msg, &m->rts, m->kind, r);
+		if (ret && short_of_room(msg, ret)) {
+			r->message = m;
+			request_queue_add_first(&msg->retries, r);
+			break;
+		}
 		if (ret)
 			accept_failed(msg, m, r, ret);
 		else

@@ -15,7 +15,7 @@
 #include "match.h"
 
 /* What a message takes of its sender's part of our memory, beside its bytes. */
-#define MESSAGE_COST	128U
+#define MESSAGE_COST	384U
 
 /* A word of the sys layer: 16 bits of context, 32 of tag. */
 static inline uint64_t word_make(struct match_key key)
@@ -95,6 +95,8 @@ struct bgdma_msg_message {
 	char data[];
 };
 
+_Static_assert(sizeof(struct bgdma_msg_message) <= MESSAGE_COST, "it costs more");
+
 /* An eager message of several packets that is arriving. */
 struct arriving {
 	bool active;
@@ -169,6 +171,16 @@ static inline void request_queue_add(struct request_queue *queue,
 	queue->last = &r->next;
 }
 
+static inline void request_queue_add_first(struct request_queue *queue,
+					   struct bgdma_msg_request *r)
+{
+	r->queued = true;
+	r->next = queue->first;
+	if (!queue->first)
+		queue->last = &r->next;
+	queue->first = r;
+}
+
 static inline void request_queue_take(struct request_queue *queue)
 {
 	struct bgdma_msg_request *r = queue->first;
@@ -202,6 +214,8 @@ struct bgdma_msg_request *request_get(struct bgdma_msg *msg);
 void request_put(struct bgdma_msg_request *r);
 /* One with memory of its own; or NULL. */
 struct bgdma_msg_request *request_own(struct bgdma_msg *msg, size_t length);
+/* Memory that cannot be registered, such as constants: send a copy. -ENOMEM. */
+int request_copy(struct bgdma_msg_request *r);
 /* What will be in that memory goes to these pieces. -ENOMEM. */
 int request_scatter(struct bgdma_msg_request *r, const struct iovec *pieces,
 		    unsigned int count);

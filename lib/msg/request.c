@@ -81,6 +81,18 @@ struct bgdma_msg_request *request_own(struct bgdma_msg *msg, size_t length)
 	return r;
 }
 
+int request_copy(struct bgdma_msg_request *r)
+{
+	char *data = malloc(r->length + 1);
+
+	if (!data)
+		return -ENOMEM;
+	memcpy(data, r->data, r->length);
+	r->data = data;
+	r->owned = true;
+	return 0;
+}
+
 int request_scatter(struct bgdma_msg_request *r, const struct iovec *pieces,
 		    unsigned int count)
 {
@@ -260,6 +272,7 @@ int bgdma_msg_cancel(struct bgdma_msg_request *r)
 	if (cancelled) {
 		r->status.cancelled = true;
 		request_done(r, -ECANCELED);
+		bgdma_endpoint_wake(msg->ep);
 	}
 	bgdma_endpoint_unlock(msg->ep);
 	return cancelled ? 0 : -EALREADY;

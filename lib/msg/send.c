@@ -91,6 +91,12 @@ static int announce(struct bgdma_msg_request *r)
 			a.portion = msg->attr.portion;
 	}
 	ret = bgdma_rendezvous_send(msg->ep, &a);
+	if (ret == -EFAULT && !r->owned) {
+		ret = request_copy(r);
+		a.data = r->data;
+		if (!ret)
+			ret = bgdma_rendezvous_send(msg->ep, &a);
+	}
 	if (ret)
 		return ret;
 	msg->moving++;
@@ -120,10 +126,13 @@ int sends_progress(struct bgdma_msg *msg, struct msg_peer *peer)
 	int n = 0, ret;
 
 	while ((r = peer->sends.first)) {
-		ret = send_try(r, peer);
-		if (ret && short_of_room(msg, ret))
-			break;
+		/* Once it is done it may be another's. */
 		request_queue_take(&peer->sends);
+		ret = send_try(r, peer);
+		if (ret && short_of_room(msg, ret)) {
+			request_queue_add_first(&peer->sends, r);
+			break;
+		}
 		if (ret)
 			request_done(r, ret);
 		n++;
@@ -173,6 +182,8 @@ static SELDOM int send_start(struct bgdma_msg_request *r)
 		msg->stats.waited++;
 		request_queue_add(&peer->sends, r);
 		peer_due(msg, peer);
+		/* Who sleeps has to try again in time. */
+		bgdma_endpoint_wake(msg->ep);
 		return 0;
 	}
 	if (ret != -EHOSTDOWN) {

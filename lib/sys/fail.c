@@ -48,6 +48,8 @@ static int cut_send(struct bgdma_endpoint *ep, const struct request *r,
 void request_suspect(struct bgdma_endpoint *ep, struct request *r,
 		     uint32_t code, uint32_t portion, int64_t until)
 {
+	/* It can be in one queue. */
+	request_unqueue(ep, r);
 	if (!r->suspect)
 		queue_add(&ep->suspects, r);
 	r->suspect = true;

@@ -278,6 +278,7 @@ struct bgdma_endpoint {
 	struct request *requests;
 	struct token_slot *slot;
 	uint32_t slots, free_slot;
+	uint32_t origins;		/* requests of ours to others */
 	struct queue unanswered;	/* their CTS found no room */
 	struct queue parked;
 	struct queue ended;		/* and were not told so yet */
@@ -409,6 +410,8 @@ struct request *request_find(struct bgdma_endpoint *ep, uint32_t token,
 			     uint32_t rank, bool target);
 /* The same by the token alone. */
 struct request *request_of(struct bgdma_endpoint *ep, uint32_t token);
+/* Target: it is answered no more. */
+void request_unqueue(struct bgdma_endpoint *ep, struct request *r);
 void requests_fail(struct bgdma_endpoint *ep, uint32_t rank, int result);
 void requests_destroy(struct bgdma_endpoint *ep);
 unsigned int requests_ended(struct bgdma_endpoint *ep);

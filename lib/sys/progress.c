@@ -310,6 +310,15 @@ static void waiters_wake(struct bgdma_endpoint *ep)
 		sleeper_wake(ep);
 }
 
+void bgdma_endpoint_wake(struct bgdma_endpoint *ep)
+{
+	endpoint_lock(ep);
+	ep->handled++;
+	waiters_wake(ep);
+	sleeper_wake(ep);
+	endpoint_unlock(ep);
+}
+
 /* ---- Progress ---------------------------------------------------------- */
 
 /* With the lock. What arrived last is handled last of all: control first. */

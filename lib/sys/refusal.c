@@ -89,7 +89,7 @@ int on_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	rendezvous_progress(ep);
 	for (r = ep->requests; r; r = next) {
 		next = r->next;
-		if (!r->target || r->rank != rank || !r->begun ||
+		if (!r->target || r->rank != rank || !r->begun || r->suspect ||
 		    r->order >= before)
 			continue;
 		if (r->portions > 1) {

@@ -230,7 +230,10 @@ int bgdma_rts_read(struct bgdma_rts *rts, uint32_t rank,
 	rts->serial = __le32_to_cpu(wire.serial);
 	if (!rts->length || rts->length > BGDMA_RENDEZVOUS_MAX ||
 	    !rts->portions || rts->portions > BGDMA_PORTIONS_MAX ||
-	    !rts->in_flight || rts->in_flight > BGDMA_IN_FLIGHT_MAX)
+	    !rts->in_flight || rts->in_flight > BGDMA_IN_FLIGHT_MAX ||
+	    /* A portion is one descriptor. */
+	    (rts->portions > 1 &&
+	     rts->length > (uint64_t)rts->portions * BGDMA_LENGTH_MAX))
 		return -EBADMSG;
 	return 0;
 }

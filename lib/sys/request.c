@@ -10,6 +10,7 @@
 
 #define SLOTS_FIRST	64
 #define SLOTS_MAX	(1U << TOKEN_SLOT_BITS)
+#define ORIGINS_MAX	(SLOTS_MAX / 2)
 #define NO_SLOT		UINT32_MAX
 
 void queue_init(struct queue *queue)
@@ -85,6 +86,9 @@ struct request *request_new(struct bgdma_endpoint *ep, uint32_t rank,
 	struct token_slot *slot;
 	struct request *r;
 
+	/* What others have announced must always be answered. */
+	if (!target && ep->origins == ORIGINS_MAX)
+		return NULL;
 	if ((!ep->slots || ep->free_slot == NO_SLOT) && slots_grow(ep))
 		return NULL;
 	r = calloc(1, sizeof(*r));
@@ -96,6 +100,7 @@ struct request *request_new(struct bgdma_endpoint *ep, uint32_t rank,
 	r->token = slot->uses << TOKEN_SLOT_BITS | ep->free_slot;
 	ep->free_slot = slot->next_free;
 	slot->request = r;
+	ep->origins += !target;
 	r->rank = rank;
 	r->target = target;
 	r->done = done;
@@ -124,6 +129,15 @@ struct request *request_find(struct bgdma_endpoint *ep, uint32_t token,
 	return r && r->rank == rank && r->target == target ? r : NULL;
 }
 
+void request_unqueue(struct bgdma_endpoint *ep, struct request *r)
+{
+	if (!r->target || r->answered)
+		return;
+	queue_remove(r->parked ? &ep->parked : &ep->unanswered, r);
+	r->parked = false;
+	r->answered = true;
+}
+
 void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 {
 	uint32_t slot = r->token & TOKEN_SLOT_MASK;
@@ -137,8 +151,7 @@ void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 		(void)bgdma_region_free(r->region);
 	if (r->chain)
 		(void)bgdma_region_free(r->chain);
-	if (r->target && !r->answered)
-		queue_remove(r->parked ? &ep->parked : &ep->unanswered, r);
+	request_unqueue(ep, r);
 	chains_end(ep, r);
 	if (r->suspect)
 		queue_remove(&ep->suspects, r);
@@ -148,6 +161,7 @@ void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 	*r->link = r->next;
 	if (r->next)
 		r->next->link = r->link;
+	ep->origins -= !r->target;
 	r->result = result;
 	queue_add(&ep->ended, r);
 	sleeper_wake(ep);

@@ -59,9 +59,11 @@ static double seconds(void)
 static void file_load(struct side *side, const char *path)
 {
 	FILE *file = fopen(path, "rb");
-	long size;
+	long size = 0;
 
-	if (!file || fseek(file, 0, SEEK_END) || (size = ftell(file)) <= 0)
+	if (file && !fseek(file, 0, SEEK_END))
+		size = ftell(file);
+	if (size <= 0)
 		check(-ENOENT, path);
 	rewind(file);
 	if (size > BYTES_MAX)
