@@ -22,6 +22,7 @@
 #define MESSAGES	10000
 #define NEVER		(MESSAGES / 2)
 #define BYTES_MAX	(64L << 20)	/* of the file, from its begin */
+#define EAGER_BYTES	1
 #define NOTICE		MESSAGES	/* a tag: all are announced */
 
 struct side {
@@ -70,6 +71,8 @@ static void file_load(struct side *side, const char *path)
 		size = BYTES_MAX;
 	/* A little more, so that all pieces are as long. */
 	side->each = ((uint64_t)size + MESSAGES - 1) / MESSAGES;
+	if (side->each <= EAGER_BYTES)
+		side->each = EAGER_BYTES + 1;
 	side->bytes = side->each * MESSAGES;
 	side->file = calloc(1, side->bytes);
 	if (!side->file || fread(side->file, 1, (size_t)size, file) !=
@@ -83,8 +86,8 @@ static void side_open(struct side *side, uint32_t counters)
 	struct bgdma_endpoint_attr attr = {
 		.inj_counters = counters, .rec_counters = counters,
 	};
-	/* All that has more than a byte waits for its receive. */
-	const struct bgdma_msg_attr msg = { .eager_bytes = 1 };
+	/* All that is longer waits for its receive. */
+	const struct bgdma_msg_attr msg = { .eager_bytes = EAGER_BYTES };
 	struct bgdma_region *region;
 
 	check(bgdma_job_open(&side->job, &(struct bgdma_job_attr){
@@ -134,7 +137,11 @@ static uint32_t receive_all(struct side *side, const char *order, bool never)
 {
 	uint32_t i, k, good = 0;
 	double begin;
+	uint64_t at;
 
+	/* What does not come is not to look right by chance. */
+	for (at = 0; at < side->bytes; at++)
+		side->memory[at] = (char)~side->file[at];
 	check(bgdma_msg_recv(side->msg, NULL, 0, 0, NOTICE, 0, NULL), "notice");
 	phase("outstanding\n");
 	begin = seconds();
