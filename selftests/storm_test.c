@@ -356,10 +356,23 @@ static void round_of_removals(unsigned int r)
 	result(good, text);
 }
 
-static void memory_is_back(struct memory was, unsigned int rounds)
+/* Of processes that have just gone, some is freed a little later. */
+static struct memory memory_settled(struct memory was, long noise)
 {
 	struct memory is = memory_now();
-	long noise = 8192;
+	unsigned int looks;
+
+	for (looks = 0; looks < 40 && was.free - is.free >= noise; looks++) {
+		usleep(500000);
+		is = memory_now();
+	}
+	return is;
+}
+
+static void memory_is_back(struct memory was, unsigned int rounds)
+{
+	const long noise = 8192;
+	struct memory is = memory_settled(was, 4 * noise);
 
 	printf("# after %u more rounds: slab %+ld, vmalloc %+ld, free %+ld KiB, pins %ld\n",
 	       rounds, is.slab - was.slab, is.vmalloc - was.vmalloc,
