@@ -27,6 +27,11 @@ HARMLESS = re.compile(r"""
   | Mitigation | kcsan:\ (enabled|strict|selftest) | kfence:\ initialized
 """, re.X)
 
+# Executed, but no longer in memory: the byte before the marked one is the last
+# of what ran, and it is something else than a breakpoint (0xcc).
+INT3 = re.compile(r"Oops: int3: .*?\bCode:[ 0-9a-f]* (?!cc)[0-9a-f]{2} <",
+                  re.S)
+
 EXIT = re.compile(r"bgdma-vm: exit (\d+)\s*$", re.M)
 BOOTED = "bgdma-vm: booted"
 CUT = "------------[ cut here ]------------"
@@ -44,6 +49,21 @@ def exit_code(log):
     """The command's exit code, or None when the guest did not tell."""
     match = EXIT.search(log)
     return int(match.group(1)) if match else None
+
+
+def booted(log):
+    """Whether the guest's first process has come."""
+    return BOOTED in log
+
+
+def stale_breakpoint(log):
+    """Whether the kernel died of a breakpoint that it had taken out already.
+
+    A kernel that changes its code (static keys, tracepoints) puts one there for
+    a moment. QEMU before 8.1 can go on with what it had translated then, when
+    another processor writes while it translates.
+    """
+    return bool(INT3.search(log))
 
 
 def before_nmi(log):

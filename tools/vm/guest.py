@@ -62,10 +62,7 @@ def pin(monitor):
 
 
 class Guest:
-    """A virtual machine described by options, run once.
-
-    It hung when its first process did not come, nothing of ours having run.
-    """
+    """A virtual machine described by options, run once."""
 
     def __init__(self, options):
         self.options = options
@@ -135,16 +132,13 @@ class Guest:
             if took > limit:
                 self.timed_out = True
             elif took > boot_limit:
-                self.hung = not self.booted()
+                self.hung = not console.booted(console.read(
+                    self.options.log))
                 boot_limit = float("inf")
             if self.timed_out or self.hung:
                 self.stop(monitor)
                 return
             time.sleep(0.05)
-
-    def booted(self):
-        """Whether the guest's first process has come."""
-        return console.BOOTED in console.read(self.options.log)
 
     def monitor(self, sock, limit):
         """QEMU's monitor, the processors pinned; None if QEMU is silent."""
