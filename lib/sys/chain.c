@@ -219,14 +219,17 @@ static unsigned int portion_write(const struct bgdma_endpoint *ep,
 	return n + cts_end(ep, r, desc + n);
 }
 
-/* Into equal portions, of which the last may be shorter. */
+/* Equal portions, of which the last may be shorter. */
+static uint64_t portion_bytes(uint64_t bytes, uint32_t offered)
+{
+	uint64_t portion = (bytes + offered - 1) / offered;
+
+	return portion < PORTION_MIN ? PORTION_MIN : portion;
+}
+
 void chain_divide(struct request *r)
 {
-	uint32_t offered = r->rts.portions;
-
-	r->portion = (r->bytes + offered - 1) / offered;
-	if (r->portion < PORTION_MIN)
-		r->portion = PORTION_MIN;
+	r->portion = portion_bytes(r->bytes, r->rts.portions);
 	r->portions = (uint32_t)((r->bytes + r->portion - 1) / r->portion);
 	if (r->portions > 1)
 		r->chains = chains_of(r->rts.in_flight, r->portions);
@@ -346,4 +349,26 @@ int chain_probe(struct bgdma_endpoint *ep, struct request *r)
 	target_rget(ep, r, r->rts.portions, &desc);
 	return rget_send(ep, r->rank, RGQ_PAIRS, r->token | SENT_TARGET,
 			 &desc, 1);
+}
+
+/*
+ * By the bytes that are known to have crossed, as if the portions did so one
+ * after the other. A shared counter knows nothing of one message.
+ */
+uint32_t chain_reached(const struct bgdma_endpoint *ep, const struct request *r)
+{
+	uint64_t portion = r->target ? r->portion :
+				       portion_bytes(r->bytes, r->portions);
+	const struct pool *pool = &ep->pool[r->target ? BGDMA_RECEPTION :
+							BGDMA_INJECTION];
+	uint64_t moved = r->copied, left;
+
+	if (r->exclusive) {
+		/* Of an RTS that is not off there is more than all left. */
+		left = (uint64_t)bgdma_counter_read(pool_counter(pool, r));
+		moved = left < r->bytes ? r->bytes - left : 0;
+	}
+	if (r->target ? !r->begun : !moved)
+		return 0;
+	return moved < r->bytes ? (uint32_t)(moved / portion) + 1 : r->portions;
 }

@@ -159,6 +159,14 @@ static int lock_create(struct bgdma_endpoint *ep)
 	return ret;
 }
 
+/* Not its address, which another may have later. */
+static uint64_t serial_new(void)
+{
+	static uint64_t serials;
+
+	return __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
+}
+
 int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 				const struct bgdma_endpoint_attr *attr,
 				size_t size)
@@ -168,6 +176,7 @@ int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 
 	if (!ep)
 		return -ENOMEM;
+	ep->serial = serial_new();
 	ep->last.rank = BGDMA_STRANGER;
 	ep->last_key = UINT64_MAX;	/* of no packet */
 	ep->wake_fd = -1;
@@ -249,6 +258,8 @@ void bgdma_endpoint_destroy(struct bgdma_endpoint *ep)
 	pthread_cond_destroy(&ep->handled_cond);
 	pthread_mutex_destroy(&ep->lock);
 	free(ep->channel);
+	for (i = 0; ep->peer && i < ep->size; i++)
+		free(ep->peer[i].stops);
 	free(ep->peer);
 	free(ep->who);
 	free(ep);

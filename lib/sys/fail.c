@@ -4,13 +4,13 @@
  * either may have heard of it alone.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 #include "wire.h"
 
-static void portion_trouble(struct bgdma_endpoint *ep, const struct request *r,
-			    uint32_t code, uint32_t portion)
+void portion_trouble(struct bgdma_endpoint *ep, const struct request *r)
 {
 	const struct bgdma_peer *peer = &ep->peer[r->rank].at;
 	const struct bgdma_trouble_info info = {
@@ -18,12 +18,25 @@ static void portion_trouble(struct bgdma_endpoint *ep, const struct request *r,
 		.rank = r->rank,
 		.node = peer->node,
 		.ctx = peer->ctx,
-		.code = code,
-		.portion = portion,
+		.code = r->code,
+		.portion = r->portion_failed,
 	};
 
-	if (portion)
-		endpoint_trouble(ep, &info);
+	endpoint_trouble(ep, &info);
+}
+
+/*
+ * Those who end many requests go through lists of them, which a callback could
+ * change: so it is called later, before that of the request itself.
+ */
+void request_broken(struct bgdma_endpoint *ep, struct request *r, int result,
+		    uint32_t code, uint32_t portion)
+{
+	if (!portion && r->portions > 1)
+		portion = chain_reached(ep, r);
+	r->code = code;
+	r->portion_failed = portion;
+	request_end(ep, r, result);
 }
 
 static int cut_send(struct bgdma_endpoint *ep, const struct request *r,
@@ -66,8 +79,7 @@ void request_fail(struct bgdma_endpoint *ep, struct request *r, uint32_t code,
 		request_suspect(ep, r, code, portion, 0);
 		return;
 	}
-	portion_trouble(ep, r, code, portion);
-	request_end(ep, r, bgdma_code_errno(code));
+	request_broken(ep, r, bgdma_code_errno(code), code, portion);
 }
 
 /* Those that have waited long enough, or for room. */
@@ -95,17 +107,6 @@ int64_t suspects_next(const struct bgdma_endpoint *ep)
 	return first;
 }
 
-struct request *request_of_origin(struct bgdma_endpoint *ep, uint32_t token,
-				  uint32_t rank)
-{
-	struct request *r;
-
-	for (r = ep->requests; r; r = r->next)
-		if (r->target && r->rank == rank && r->rts.token == token)
-			return r;
-	return NULL;
-}
-
 int on_cut(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 {
 	uint32_t origin = token_origin(bgdma_packet_word(packet));
@@ -127,8 +128,8 @@ int on_cut(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 			     request_find(ep, origin, rank, false);
 	if (!r)
 		return 0;
-	portion_trouble(ep, r, code, portion <= r->portions ? portion : 0);
-	request_end(ep, r, bgdma_code_errno(code));
+	request_broken(ep, r, bgdma_code_errno(code), code,
+		       portion <= r->portions ? portion : 0);
 	return 0;
 }
 
@@ -157,7 +158,7 @@ static int stop_send(struct bgdma_endpoint *ep, const struct request *r)
  * The answer for a message that is not here: it was not accepted, or is over.
  * It goes the way of a CTS, behind all that told of the end, and is fenced.
  */
-static void stop_answer(struct bgdma_endpoint *ep, struct stop *s)
+static int stop_answer(struct bgdma_endpoint *ep, uint32_t rank, uint32_t token)
 {
 	const struct cut_wire wire = {
 		.code = __cpu_to_le32(BGDMA_E_CANCELLED),
@@ -168,37 +169,61 @@ static void stop_answer(struct bgdma_endpoint *ep, struct stop *s)
 	t.dest_fifo = WAY_CONTROL;
 	t.dispatch = (uint16_t)ep->cut_id;
 	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->cut_id,
-			       tokens_make(s->token, 0));
+			       tokens_make(token, 0));
 	t.length = sizeof(wire);
 	t.flags = BGDMA_DESC_FENCE;
 	bgdma_desc_local_memfifo(&desc, &t);
 	bgdma_desc_inline(&desc, &wire, sizeof(wire));
-	s->due = rget_send(ep, s->rank, RGQ_CTS, 0, &desc, 1) == -EAGAIN;
-	ep->marks_due |= s->due;
+	return rget_send(ep, rank, RGQ_CTS, 0, &desc, 1);
 }
 
-void stops_progress(struct bgdma_endpoint *ep)
+void stops_progress(struct bgdma_endpoint *ep, uint32_t rank)
 {
+	struct peer *peer = &ep->peer[rank];
 	struct stop *s;
 
-	for (s = ep->stops; s < ep->stops + STOPS; s++)
-		if (s->due)
-			stop_answer(ep, s);
+	while ((s = peer->stops_due)) {
+		if (stop_answer(ep, rank, s->token) == -EAGAIN) {
+			ep->marks_due = true;
+			return;
+		}
+		peer->stops_due = s->next_due;
+		s->due = false;
+	}
+}
+
+/* Remember it, if there is memory, and answer. */
+static void stop_add(struct bgdma_endpoint *ep, uint32_t rank, uint32_t serial,
+		     uint32_t token)
+{
+	struct peer *peer = &ep->peer[rank];
+	struct stop *s;
+
+	if (!peer->stops)
+		peer->stops = calloc(STOPS, sizeof(*peer->stops));
+	if (!peer->stops) {
+		(void)stop_answer(ep, rank, token);
+		return;
+	}
+	s = &peer->stops[serial % STOPS];
+	s->serial = serial;
+	s->token = token;
+	if (s->due)
+		return;
+	s->due = true;
+	s->next_due = peer->stops_due;
+	peer->stops_due = s;
+	stops_progress(ep, rank);
 }
 
 bool stop_asked(struct bgdma_endpoint *ep, uint32_t rank, uint32_t serial)
 {
-	struct stop *s;
+	struct stop *stops = ep->peer[rank].stops;
 
-	if (bgdma_likely(!ep->n_stops))
+	if (bgdma_likely(!stops) || stops[serial % STOPS].serial != serial)
 		return false;
-	for (s = ep->stops; s < ep->stops + STOPS; s++) {
-		if (s->serial == serial && s->rank == rank) {
-			s->serial = 0;
-			return true;
-		}
-	}
-	return false;
+	stops[serial % STOPS].serial = 0;
+	return true;
 }
 
 /* Target: one that was not answered ends, a chain soon, others on their own. */
@@ -216,20 +241,18 @@ int on_stop(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	struct bgdma_endpoint *ep = arg;
 	struct stop_wire wire;
 	struct request *r;
-	struct stop *s;
 
 	if (packet->bytes != sizeof(wire))
 		return -EBADMSG;
 	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
 	serial = __le32_to_cpu(wire.serial);
+	if (!serial)
+		return -EBADMSG;
 	r = request_of_origin(ep, token, rank);
-	if (r && r->rts.serial == serial) {
+	if (r && r->rts.serial == serial)
 		request_stop(ep, r);
-		return 0;
-	}
-	s = &ep->stops[ep->n_stops++ % STOPS];
-	*s = (struct stop){ rank, serial, token, false };
-	stop_answer(ep, s);
+	else
+		stop_add(ep, rank, serial, token);
 	return 0;
 }
 

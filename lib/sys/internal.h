@@ -113,6 +113,9 @@ struct peer {
 	bool paced;		/* long messages to it are */
 	bool mark_due;		/* see refusal.c */
 	uint32_t chains;	/* that it is the origin of */
+	uint32_t serials;	/* RTS sent to it */
+	struct stop *stops;	/* by serial; NULL: none yet */
+	struct stop *stops_due;
 };
 
 /* A token names a request: a slot of the table, and how often it was used. */
@@ -133,6 +136,7 @@ struct peer {
  * @took: origin: all took packets have come
  * @zero: origin of a paced message: its own counter is at zero
  * @suspect: it has failed, see fail.c
+ * @code, @portion_failed: of one that has failed; a portion, or 0
  * @portions: 1: it is not paced
  * @chains: portions in flight
  * @started: target: chains that are
@@ -142,13 +146,15 @@ struct peer {
  *	they fetch
  * @bytes: that are moved
  * @copied: target: of those, from packets
- * @serial: origin: of the RTS
+ * @serial: origin: of the RTS, among those to this peer
+ * @twin: target: the next that could have the same origin, see request.c
  * @stopped: a chain that ended told that it was stopped
  * @probes: target of a paced message: begun to find out if it still goes on
  * @rounds: that these made
  */
 struct request {
 	struct request *next, **link;	/* of all */
+	struct request *twin, **twin_link;
 	struct request *later;		/* in a queue of the endpoint */
 	uint32_t token;
 	uint32_t rank;
@@ -169,7 +175,7 @@ struct request {
 	uint32_t probes;
 	uint64_t rounds;
 	int64_t suspect_until;		/* 0: until there is room */
-	uint32_t code;			/* of a suspect */
+	uint32_t code;
 	uint32_t portion_failed;
 	uint32_t portions;
 	uint32_t chains;
@@ -193,16 +199,25 @@ struct request {
 	void *arg;
 };
 
-/* A message that its origin gave up before it was accepted; @serial 0: none. */
+/*
+ * A message that its origin gave up before it was accepted; @serial 0: none.
+ * @due: its origin has to be told yet
+ */
 struct stop {
-	uint32_t rank;
 	uint32_t serial;
 	uint32_t token;
-	bool due;		/* it has to be told yet */
+	bool due;
+	struct stop *next_due;
 };
 
-/* So many are remembered; of others an accept finds that they are gone. */
-#define STOPS		256
+/* Messages that a process can have announced and that were not answered yet. */
+#define ORIGINS_MAX	(1U << (TOKEN_SLOT_BITS - 1))
+
+/*
+ * The latest of a peer that are remembered: as many as it can have announced. Of
+ * others an accept finds that they are gone.
+ */
+#define STOPS		ORIGINS_MAX
 
 /* How a message crosses: in portions of so many bytes, or, 0, as a whole. */
 struct pace {
@@ -278,6 +293,7 @@ struct bgdma_endpoint {
 	struct request *requests;
 	struct token_slot *slot;
 	uint32_t slots, free_slot;
+	struct request **by_origin;	/* as many; of targets */
 	uint32_t origins;		/* requests of ours to others */
 	struct queue unanswered;	/* their CTS found no room */
 	struct queue parked;
@@ -286,10 +302,7 @@ struct bgdma_endpoint {
 	uint64_t answers;		/* CTS begun */
 	uint64_t events_lost;		/* as last seen */
 	uint32_t in_flight;		/* portions, where pacing is ours to say */
-	uint32_t serials;		/* RTS sent */
-	struct stop stops[STOPS];	/* the latest */
-	uint32_t n_stops;		/* since creation */
-	bool marks_due;			/* of some peer, or probes */
+	bool marks_due;			/* or stops, of some peer, or probes */
 	bool no_room;			/* and no packet will tell of any */
 	uint32_t asking;		/* channels of which one will */
 	uint32_t took_id, tail_id, piece_id, mark_id, probe_id, cut_id, stop_id;
@@ -299,6 +312,7 @@ struct bgdma_endpoint {
 	pthread_mutex_t lock;	/* protects all; recursive, for callbacks */
 	pthread_cond_t handled_cond;
 	uint64_t handled;	/* packets and events */
+	uint64_t serial;	/* no other endpoint has it */
 	unsigned int followers;	/* in handled_cond */
 	bool inside;		/* a callback runs */
 	bool sleeping;		/* somebody sleeps in the kernel for all */
@@ -410,9 +424,14 @@ struct request *request_find(struct bgdma_endpoint *ep, uint32_t token,
 			     uint32_t rank, bool target);
 /* The same by the token alone. */
 struct request *request_of(struct bgdma_endpoint *ep, uint32_t token);
+/* Target: from now on request_of_origin() finds it. */
+void request_name(struct bgdma_endpoint *ep, struct request *r);
+/* The target's request for a message that its origin names, or NULL. */
+struct request *request_of_origin(struct bgdma_endpoint *ep, uint32_t token,
+				  uint32_t rank);
 /* Target: it is answered no more. */
 void request_unqueue(struct bgdma_endpoint *ep, struct request *r);
-void requests_fail(struct bgdma_endpoint *ep, uint32_t rank, int result);
+void requests_fail(struct bgdma_endpoint *ep, uint32_t rank);
 void requests_destroy(struct bgdma_endpoint *ep);
 unsigned int requests_ended(struct bgdma_endpoint *ep);
 void queue_init(struct queue *queue);
@@ -507,14 +526,16 @@ void rendezvous_missed(struct bgdma_endpoint *ep);
 
 /* fail.c */
 bgdma_packet_fn on_cut, on_stop;
-/* Answer those who were not yet. */
-void stops_progress(struct bgdma_endpoint *ep);
+/* Answer those of a process that were not yet. */
+void stops_progress(struct bgdma_endpoint *ep, uint32_t rank);
 /* Whether the origin of a message has given it up: asked once. */
 bool stop_asked(struct bgdma_endpoint *ep, uint32_t rank, uint32_t serial);
-/* The target's request for a message that its origin names, or NULL. */
-struct request *request_of_origin(struct bgdma_endpoint *ep, uint32_t token,
-				  uint32_t rank);
-/* End a request of which something failed, and tell the other side. */
+/* End a request of which something failed, at a portion, or 0: see there. */
+void request_broken(struct bgdma_endpoint *ep, struct request *r, int result,
+		    uint32_t code, uint32_t portion);
+/* Tell of the portion, when callbacks may be called. */
+void portion_trouble(struct bgdma_endpoint *ep, const struct request *r);
+/* The same as request_broken(), and tell the other side. */
 void request_fail(struct bgdma_endpoint *ep, struct request *r, uint32_t code,
 		  uint32_t portion);
 /* The same at a time, if nobody ends it before. */
@@ -530,6 +551,9 @@ int chain_offer(struct bgdma_endpoint *ep, struct request *r,
 		const struct pace *pace);
 /* Origin: the first of them that its target made nonsense of, or 0. */
 uint32_t chain_damaged(const struct bgdma_endpoint *ep,
+		       const struct request *r);
+/* The portion that a paced message has got to, or 0: it has not begun. */
+uint32_t chain_reached(const struct bgdma_endpoint *ep,
 		       const struct request *r);
 /* Target: divide what is taken into portions, perhaps only one. */
 void chain_divide(struct request *r);

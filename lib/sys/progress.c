@@ -110,7 +110,7 @@ static unsigned int gone_progress(struct bgdma_endpoint *ep)
 		info.rank = (uint32_t)(peer - ep->peer);
 		info.node = peer->at.node;
 		info.ctx = peer->at.ctx;
-		requests_fail(ep, info.rank, -EHOSTDOWN);
+		requests_fail(ep, info.rank);
 		endpoint_trouble(ep, &info);
 		n++;
 	}
@@ -561,13 +561,13 @@ int bgdma_endpoint_wait_until(struct bgdma_endpoint *ep,
  * waited for in vain.
  */
 static _Thread_local struct {
-	const struct bgdma_endpoint *ep;
+	uint64_t serial;	/* of the endpoint; 0: none */
 	uint64_t handled;
 } told_again;
 
 void again_note(const struct bgdma_endpoint *ep)
 {
-	told_again.ep = ep;
+	told_again.serial = ep->serial;
 	told_again.handled = ep->handled;
 }
 
@@ -588,8 +588,9 @@ int bgdma_endpoint_wait(struct bgdma_endpoint *ep, int64_t timeout_ns)
 	struct handled h = { .ep = ep };
 
 	endpoint_lock(ep);
-	h.before = told_again.ep == ep ? told_again.handled : ep->handled;
-	told_again.ep = NULL;
+	h.before = told_again.serial == ep->serial ? told_again.handled :
+						     ep->handled;
+	told_again.serial = 0;
 	endpoint_unlock(ep);
 	return bgdma_endpoint_wait_until(ep, handled_something, &h, BGDMA_SLEEP,
 					 timeout_ns);

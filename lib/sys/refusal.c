@@ -70,13 +70,14 @@ void marks_progress(struct bgdma_endpoint *ep)
 	uint32_t rank;
 
 	ep->marks_due = false;
-	stops_progress(ep);
 	for (r = ep->requests; r; r = r->next)
 		if (r->probe_due)
 			probe_send(ep, r);
-	for (rank = 0; rank < ep->size; rank++)
+	for (rank = 0; rank < ep->size; rank++) {
+		stops_progress(ep, rank);
 		if (ep->peer[rank].mark_due)
 			mark_send(ep, rank);
+	}
 }
 
 int on_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)

@@ -98,6 +98,7 @@ static int rendezvous_start(struct bgdma_endpoint *ep,
 			    const struct bgdma_rendezvous_attr *a)
 {
 	const struct pace pace = pace_of(ep, a);
+	struct peer *peer = &ep->peer[a->dest];
 	struct request *r;
 	int ret = 0;
 
@@ -107,7 +108,9 @@ static int rendezvous_start(struct bgdma_endpoint *ep,
 	r->announced = a->length;
 	r->bytes = a->length;
 	/* Never 0. */
-	r->serial = ++ep->serials ? ep->serials : ++ep->serials;
+	if (!++peer->serials)
+		peer->serials++;
+	r->serial = peer->serials;
 	if (a->data)
 		ret = memory_register(ep, r, a->data, a->length,
 				      BGDMA_LOCAL_READ, BGDMA_RIGHT_READ);
@@ -229,6 +232,7 @@ int bgdma_rts_read(struct bgdma_rts *rts, uint32_t rank,
 	rts->in_flight = __le32_to_cpu(wire.in_flight);
 	rts->serial = __le32_to_cpu(wire.serial);
 	if (!rts->length || rts->length > BGDMA_RENDEZVOUS_MAX ||
+	    !rts->serial ||
 	    !rts->portions || rts->portions > BGDMA_PORTIONS_MAX ||
 	    !rts->in_flight || rts->in_flight > BGDMA_IN_FLIGHT_MAX ||
 	    /* A portion is one descriptor. */
@@ -264,7 +268,7 @@ static void counter_ended(struct bgdma_endpoint *ep, struct pool *pool,
 		code = (unsigned int)record.bound;
 	if (code == BGDMA_E_PEER_DOWN) {
 		endpoint_peer_down(ep, r->rank);
-		request_end(ep, r, -EHOSTDOWN);
+		request_broken(ep, r, -EHOSTDOWN, code, 0);
 	} else if (code && r->portions > 1) {
 		chain_suspect(ep, r, counter, code);
 	} else if (code) {

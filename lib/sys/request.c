@@ -10,7 +10,6 @@
 
 #define SLOTS_FIRST	64
 #define SLOTS_MAX	(1U << TOKEN_SLOT_BITS)
-#define ORIGINS_MAX	(SLOTS_MAX / 2)
 #define NO_SLOT		UINT32_MAX
 
 void queue_init(struct queue *queue)
@@ -60,9 +59,53 @@ void queue_remove(struct queue *queue, struct request *r)
 		queue->last = at;
 }
 
+/* ---- By what their origins call them ----------------------------------- */
+
+static struct request **origin_bucket(const struct bgdma_endpoint *ep,
+				      uint32_t token, uint32_t rank)
+{
+	uint64_t key = (uint64_t)rank << 32 | token;
+
+	return &ep->by_origin[key * 0x9e3779b97f4a7c15ULL >> 40 &
+			      (ep->slots - 1)];
+}
+
+void request_name(struct bgdma_endpoint *ep, struct request *r)
+{
+	struct request **bucket = origin_bucket(ep, r->rts.token, r->rank);
+
+	r->twin = *bucket;
+	r->twin_link = bucket;
+	if (r->twin)
+		r->twin->twin_link = &r->twin;
+	*bucket = r;
+}
+
+static void request_unname(struct request *r)
+{
+	if (!r->twin_link)
+		return;
+	*r->twin_link = r->twin;
+	if (r->twin)
+		r->twin->twin_link = r->twin_link;
+}
+
+struct request *request_of_origin(struct bgdma_endpoint *ep, uint32_t token,
+				  uint32_t rank)
+{
+	struct request *r = ep->slots ? *origin_bucket(ep, token, rank) : NULL;
+
+	while (r && (r->rank != rank || r->rts.token != token))
+		r = r->twin;
+	return r;
+}
+
+/* ---- Tokens ------------------------------------------------------------ */
+
 static int slots_grow(struct bgdma_endpoint *ep)
 {
 	uint32_t slots = ep->slots ? 2 * ep->slots : SLOTS_FIRST, i;
+	struct request **by_origin, *r;
 	struct token_slot *slot;
 
 	if (slots > SLOTS_MAX)
@@ -71,12 +114,20 @@ static int slots_grow(struct bgdma_endpoint *ep)
 	if (!slot)
 		return -ENOMEM;
 	ep->slot = slot;
+	by_origin = calloc(slots, sizeof(struct request *));
+	if (!by_origin)
+		return -ENOMEM;
+	free(ep->by_origin);
+	ep->by_origin = by_origin;
 	for (i = ep->slots; i < slots; i++)
 		slot[i] = (struct token_slot){
 			.next_free = i + 1 < slots ? i + 1 : NO_SLOT,
 		};
 	ep->free_slot = ep->slots;
 	ep->slots = slots;
+	for (r = ep->requests; r; r = r->next)
+		if (r->twin_link)
+			request_name(ep, r);
 	return 0;
 }
 
@@ -155,6 +206,7 @@ void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 	chains_end(ep, r);
 	if (r->suspect)
 		queue_remove(&ep->suspects, r);
+	request_unname(r);
 	ep->slot[slot].request = NULL;
 	ep->slot[slot].next_free = ep->free_slot;
 	ep->free_slot = slot;
@@ -173,14 +225,15 @@ void request_undo(struct bgdma_endpoint *ep, struct request *r)
 	request_end(ep, r, 0);
 }
 
-void requests_fail(struct bgdma_endpoint *ep, uint32_t rank, int result)
+/* Their process has gone. */
+void requests_fail(struct bgdma_endpoint *ep, uint32_t rank)
 {
 	struct request *r, *next;
 
 	for (r = ep->requests; r; r = next) {
 		next = r->next;
 		if (r->rank == rank)
-			request_end(ep, r, result);
+			request_broken(ep, r, -EHOSTDOWN, BGDMA_E_PEER_DOWN, 0);
 	}
 }
 
@@ -190,6 +243,8 @@ unsigned int requests_ended(struct bgdma_endpoint *ep)
 	unsigned int n = 0;
 
 	while ((r = queue_take(&ep->ended))) {
+		if (r->result && r->portion_failed)
+			portion_trouble(ep, r);
 		if (r->done)
 			r->done(r->arg, r->result, r->result ? 0 : r->bytes);
 		free(r);
@@ -212,4 +267,5 @@ void requests_destroy(struct bgdma_endpoint *ep)
 		free(r);
 	}
 	free(ep->slot);
+	free(ep->by_origin);
 }

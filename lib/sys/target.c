@@ -303,6 +303,7 @@ static int accept_start(struct bgdma_endpoint *ep, const struct bgdma_rts *rts,
 	if (!r)
 		return -ENOMEM;
 	r->rts = *rts;
+	request_name(ep, r);
 	r->announced = rts->length;
 	r->bytes = a->length < rts->length ? a->length : rts->length;
 	r->portions = 1;
