@@ -114,7 +114,7 @@ bgdma_rendezvous_send(struct bgdma_endpoint *ep,
  * @chain_region: handle at the origin of its remote-get descriptors
  * @chain_offset: where the first is
  * @in_flight: portions that the target may have in flight
- * @serial: number of the announcement among all of the origin's
+ * @serial: number of the announcement among the origin's to this process
  */
 struct bgdma_rts {
 	uint32_t rank;

@@ -68,8 +68,8 @@ enum bgdma_threads {
  * @BGDMA_TROUBLE_CUT: a message ends here, incomplete: its sender failed
  * @BGDMA_TROUBLE_LOST: a message could not be sent; @code says why
  * @BGDMA_TROUBLE_PEER_DOWN: a process of the job has left or died (X-3)
- * @BGDMA_TROUBLE_PORTION: a paced message failed at @portion (SP-3a); its own
- *	function is called, too
+ * @BGDMA_TROUBLE_PORTION: a paced message failed at @portion (SP-3a), or was
+ *	cancelled there, or its other side died; its own function is called next
  * @BGDMA_TROUBLE_COUNT: number of them
  */
 enum bgdma_trouble {
@@ -135,7 +135,8 @@ enum bgdma_portions {
  * @type: enum bgdma_operation_type
  * @operation: identifier
  * @code: enum bgdma_code, of BGDMA_TROUBLE_LOST, _CUT and _PORTION
- * @portion: of BGDMA_TROUBLE_PORTION, from 1
+ * @portion: of BGDMA_TROUBLE_PORTION, from 1: the one that failed, else the
+ *	first that is not known to have crossed, which a shared counter cannot tell
  */
 struct bgdma_trouble_info {
 	enum bgdma_trouble trouble;

@@ -368,7 +368,7 @@ uint32_t chain_reached(const struct bgdma_endpoint *ep, const struct request *r)
 		left = (uint64_t)bgdma_counter_read(pool_counter(pool, r));
 		moved = left < r->bytes ? r->bytes - left : 0;
 	}
-	if (r->target ? !r->begun : !moved)
+	if (r->target ? !r->begun : !moved && !r->stopped)
 		return 0;
 	return moved < r->bytes ? (uint32_t)(moved / portion) + 1 : r->portions;
 }

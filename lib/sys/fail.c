@@ -58,6 +58,11 @@ static int cut_send(struct bgdma_endpoint *ep, const struct request *r,
 	return send_one(ep, op, &send, r->rank, 0);
 }
 
+static int result_of(uint32_t code)
+{
+	return code == BGDMA_E_PEER_DOWN ? -EHOSTDOWN : bgdma_code_errno(code);
+}
+
 void request_suspect(struct bgdma_endpoint *ep, struct request *r,
 		     uint32_t code, uint32_t portion, int64_t until)
 {
@@ -79,7 +84,7 @@ void request_fail(struct bgdma_endpoint *ep, struct request *r, uint32_t code,
 		request_suspect(ep, r, code, portion, 0);
 		return;
 	}
-	request_broken(ep, r, bgdma_code_errno(code), code, portion);
+	request_broken(ep, r, result_of(code), code, portion);
 }
 
 /* Those that have waited long enough, or for room. */
@@ -128,7 +133,7 @@ int on_cut(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 			     request_find(ep, origin, rank, false);
 	if (!r)
 		return 0;
-	request_broken(ep, r, bgdma_code_errno(code), code,
+	request_broken(ep, r, result_of(code), code,
 		       portion <= r->portions ? portion : 0);
 	return 0;
 }

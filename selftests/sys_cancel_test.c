@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What both sides are told of messages that end before their time (LC-2, SP-3a,
+ * X-3).
+ */
+#include "kselftest_harness.h"
+#include "sys_module.h"
+
+/* What the processes of a job know of each other beside messages. */
+struct both {
+	struct bgdma_endpoint_attr attr;
+	enum bgdma_portions portions;
+	bool dies;
+	volatile bool told;
+};
+
+/* ---- Many that were not accepted --------------------------------------- */
+
+#define MANY	2000
+
+/* A message, for its function. */
+struct one {
+	struct module *module;
+	uint32_t id;
+	int result;
+};
+
+static void one_done(void *arg, int result, uint64_t bytes)
+{
+	struct one *one = arg;
+
+	one->result = result;
+	on_done(one->module, result, bytes);
+}
+
+static int offer(struct module *module, struct one *one, uint32_t i, char *byte)
+{
+	const struct bgdma_rendezvous_attr a = {
+		.operation = module->rts, .dest = 1, .word = i, .length = 1,
+		.data = byte, .done = one_done, .arg = one, .id = &one->id,
+	};
+	int ret;
+
+	while ((ret = bgdma_rendezvous_send(module->m.ep, &a)) == -EAGAIN)
+		bgdma_endpoint_progress(module->m.ep, 0);
+	return ret;
+}
+
+static int give_up(struct module *module, uint32_t id)
+{
+	int ret;
+
+	while ((ret = bgdma_rendezvous_cancel(module->m.ep, id)) == -EAGAIN)
+		bgdma_endpoint_progress(module->m.ep, 0);
+	return ret;
+}
+
+/* Announced, cancelled, and only then accepted. */
+static int many(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static struct one one[MANY];
+	static char mem[MANY];
+	struct both *both = arg;
+	uint32_t i;
+
+	(void)size;
+	require_is(0, module_open(&module, both->attr));
+	for (i = 0; i < MANY; i++) {
+		one[i].module = &module;
+		if (rank == 0)
+			require_is(0, offer(&module, &one[i], i, &mem[i]));
+	}
+	for (i = 0; rank == 0 && i < MANY; i++)
+		require_is(0, give_up(&module, one[i].id));
+	if (rank == 1)
+		require_is(0, until_count(&module, &module.announced, MANY));
+	/* The target tells of them as it makes progress. */
+	while (rank == 1 && !both->told)
+		bgdma_endpoint_wait(module.m.ep, 1000000);
+	for (i = 0; rank == 1 && i < MANY; i++)
+		require_is(0, bgdma_rendezvous_accept(module.m.ep,
+				&module.kept[i], &(struct bgdma_accept_attr){
+				.length = 1, .data = &mem[i], .done = one_done,
+				.arg = &one[i] }));
+	require_is(0, until_count(&module, &module.ended, MANY));
+	both->told = true;
+	for (i = 0; i < MANY; i++)
+		require_is(-ECANCELED, one[i].result);
+	require_is(0, all_back(&module));
+	return member_close(&module.m);
+}
+
+TEST(lc2_each_of_two_thousand_cancels_is_known)
+{
+	struct both *both = shared(sizeof(*both));
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, many, both, -1));
+}
+
+/* ---- Chains in the middle ---------------------------------------------- */
+
+#define LONG		8000000
+#define PORTION		200U
+
+/*
+ * Its origin gives a chain up, or dies, while it goes on: what comes before the
+ * portion that is named is there.
+ */
+static int middle(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[LONG] PINNED;
+	struct both *both = arg;
+	uint32_t id;
+
+	(void)size;
+	require_is(0, module_open(&module, both->attr));
+	if (rank == 0) {
+		message_fill(mem, LONG, 0);
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .length = LONG, .portion = PORTION,
+				.portions = both->portions, .data = mem,
+				.id = &id }));
+		while (!both->told)
+			bgdma_endpoint_wait(module.m.ep, 1000000);
+		if (both->dies)
+			raise(SIGKILL);
+		require_is(0, give_up(&module, id));
+	} else {
+		require_is(0, until_count(&module, &module.announced, 1));
+		memset(mem, 0xee, LONG);
+		require_is(0, take(&module, 0, (struct bgdma_accept_attr){
+				.length = LONG, .data = mem }));
+		/* Asleep it would hear of the end alone. */
+		while (*(volatile uint8_t *)&mem[10 * PORTION] == 0xee)
+			bgdma_endpoint_progress(module.m.ep, 0);
+		both->told = true;
+	}
+	require_is(0, until_count(&module, &module.ended, 1));
+	require_is(both->dies ? -EHOSTDOWN : -ECANCELED, module.last);
+	require(module.portion >= 1 && module.portion < LONG / PORTION);
+	if (rank == 1) {
+		require(message_is(mem, (uint64_t)(module.portion - 1) * PORTION,
+				   0));
+		/* Only its own counter can tell. */
+		if (both->attr.counters != BGDMA_COUNTERS_SHARED)
+			require(module.portion > 10);
+	}
+	require_is(0, all_back(&module));
+	return both->dies ? member_leave(&module.m) : member_close(&module.m);
+}
+
+static bool middle_run(struct both *both)
+{
+	both->told = false;
+	return job_run(2, middle, both, both->dies ? 0 : -1);
+}
+
+TEST(sp3a_x3_a_chain_that_is_ended_names_where_it_was)
+{
+	struct both *both = shared(sizeof(*both));
+	unsigned int i;
+
+	partition_new("2x1x1", "");
+	for (i = 0; i < 8; i++) {
+		both->dies = i & 1;
+		both->portions = i & 2 ? BGDMA_PORTIONS_PACKETS :
+					 BGDMA_PORTIONS_PUT;
+		both->attr.counters = i & 4 ? BGDMA_COUNTERS_SHARED :
+					      BGDMA_COUNTERS_AUTO;
+		EXPECT_TRUE(middle_run(both))
+			TH_LOG("dies %d, portions %u, counters %u", both->dies,
+			       both->portions, both->attr.counters);
+	}
+}
+
+TEST_HARNESS_MAIN
