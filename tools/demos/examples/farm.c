@@ -21,10 +21,10 @@ static uint32_t primes(uint32_t from)
 
 static uint32_t give(void)
 {
-	uint32_t given = 0, working = size - 1, total = 0, count;
+	uint32_t given = 0, working, total = 0, count;
 	struct bgdma_msg_status status;
 
-	while (working) {
+	for (working = size - 1; working; given++) {
 		check(bgdma_msg_probe(msg, BGDMA_MSG_ANY_SOURCE, ASK, 0,
 				      &status));
 		count = 0;
@@ -35,7 +35,6 @@ static uint32_t give(void)
 		check(bgdma_msg_send(msg, &count, sizeof(count), status.rank,
 				     given < RANGES ? WORK : END, 0));
 		working -= given >= RANGES;
-		given += given < RANGES;
 	}
 	return total;
 }
