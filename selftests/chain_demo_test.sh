@@ -17,7 +17,18 @@ code=$?
 stopped=$(grep -c "all there while both processes are stopped" "$dir/log")
 calls=$(grep -c "calls   2 portions" "$dir/log")
 
-echo "1..2"
+# The same without strace: all programs but that one.
+mkdir "$dir/bin"
+IFS=:
+for folder in $PATH; do
+	ln -s "$folder"/* "$dir/bin" 2>/dev/null
+done
+unset IFS
+rm -f "$dir/bin/strace"
+PATH=$dir/bin demo-chain "$dir/file" >"$dir/log.without" 2>&1
+without=$?
+
+echo "1..3"
 [ "$stopped" = 2 ] && echo "ok 1 sp9 both stopped" ||
 	echo "not ok 1 sp9 both stopped"
 if ! command -v strace >/dev/null; then
@@ -27,6 +38,14 @@ elif [ $code -eq 0 ] && [ "$calls" = 1 ]; then
 else
 	echo "not ok 2 sp9 the same calls"
 fi
-sed 's/^/# /' "$dir/log"
+if [ $without -eq 0 ] &&
+		grep -q "not counted, strace is not installed" "$dir/log.without"
+then
+	echo "ok 3 sp9 says that no calls are counted"
+else
+	echo "not ok 3 sp9 says that no calls are counted"
+	code=1
+fi
+sed 's/^/# /' "$dir/log" "$dir/log.without"
 rm -rf "$dir"
 [ $code -eq 0 ]

@@ -124,5 +124,7 @@ if command -v strace >/dev/null; then
 		echo "  FAILED: more portions, more calls"
 		leave 1
 	fi
+else
+	echo "  system calls: not counted, strace is not installed"
 fi
 leave 0
