@@ -18,10 +18,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bgdma/rendezvous.h>
+
+#include "scene.h"
 
 struct side {
 	struct bgdma_job *job;
@@ -33,21 +34,6 @@ struct side {
 	void *memory;
 	uint64_t bytes;
 };
-
-static void check(int ret, const char *what)
-{
-	if (ret >= 0)
-		return;
-	fprintf(stderr, "chain: %s: %s\n", what, strerror(-ret));
-	exit(1);
-}
-
-/* Each phase is one write, so that a trace can be cut there. */
-static void phase(const char *line)
-{
-	if (write(1, line, strlen(line)) < 0)
-		exit(1);
-}
 
 static int on_rts(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 {
@@ -137,14 +123,6 @@ static void target_make(struct side *side, const char *path)
 		check(-ENOMEM, "memory");
 	snprintf(line, sizeof(line), "memory %d\n", fd);
 	phase(line);
-}
-
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
 int main(int argc, char **argv)

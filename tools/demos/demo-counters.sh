@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # A file in 10,000 messages that are all outstanding at the same time, over 64
-# counters and over one, received in every order, and one of them never (LC-6).
-# Works with busybox, too.
+# counters and over one, received in every order, one of them never, and all with
+# the same tag (LC-6). Works with busybox, too.
 #
 #	demo-counters FILE
 
@@ -19,7 +19,7 @@ export BGDMA_SIZE=2 BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
 result=0
 echo "counters: $(wc -c <"$file") bytes in 10000 messages, all outstanding"
 for counters in 64 1; do
-	for order in in-order reversed at-random one-never; do
+	for order in in-order reversed at-random one-never same-tag; do
 		rm -rf "$BGDMA_JOB_DIR"
 		mkdir "$BGDMA_JOB_DIR"
 		BGDMA_RANK=0 "$here/counters" $counters $order "$file" \

@@ -17,6 +17,8 @@
 
 #include <bgdma/bgdma.h>
 
+#include "scene.h"
+
 #define MESSAGES	20000
 #define SLOTS		1024
 
@@ -26,14 +28,6 @@ struct sums {
 
 static struct sums two_sided, one_sided;
 static uint64_t slots[SLOTS] __attribute__((aligned(4096)));
-
-static void check(int ret, const char *what)
-{
-	if (ret >= 0)
-		return;
-	fprintf(stderr, "dispatch: %s: %s\n", what, strerror(-ret));
-	exit(1);
-}
 
 /* The word and the payload say the same, if it is for this module. */
 static int on_number(void *arg, uint32_t rank,
