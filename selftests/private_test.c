@@ -83,47 +83,63 @@ static char *map_private(int fd, int prot)
 	return p;
 }
 
-TEST_F(private, x2_a_file_keeps_its_bytes)
+/* A file of pattern 1, and a private mapping of it that can be written. */
+FIXTURE(private_file) {
+	struct end a, b;
+	int fd;
+	char *p;
+};
+
+FIXTURE_SETUP(private_file)
+{
+	self->fd = file_new(1);
+	if (self->fd < 0)
+		SKIP(return, "the folder is not writable");
+	self->p = map_private(self->fd, PROT_READ | PROT_WRITE);
+	pair_new(&self->a, &self->b);
+}
+
+FIXTURE_TEARDOWN(private_file)
+{
+	if (self->fd < 0)
+		return;
+	node_close(&self->b.n);
+	node_close(&self->a.n);
+	close(self->fd);
+}
+
+TEST_F(private_file, x2_a_file_keeps_its_bytes)
 {
 	struct end *a = &self->a;
-	int fd = file_new(1);
-	char *p, *other, *shared_map;
+	char *p = self->p, *other, *shared_map;
 	__u32 h;
 
-	if (fd < 0)
-		SKIP(return, "the folder is not writable");
-	p = map_private(fd, PROT_READ | PROT_WRITE);
-	other = map_private(fd, PROT_READ | PROT_WRITE);
-	shared_map = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	other = map_private(self->fd, PROT_READ | PROT_WRITE);
+	shared_map = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, self->fd, 0);
 	ASSERT_NE(MAP_FAILED, shared_map);
 	/* Pages that were looked at before, and some that were not. */
 	EXPECT_EQ(0, memcmp(p, shared_map, PAGE));
 	ASSERT_EQ(0, region_pin(&a->n, p, BYTES, LOCAL_RW, &h));
 	EXPECT_TRUE(filled(p, BYTES, 1));
 	EXPECT_TRUE(both_ways(a, h, p, BYTES, 2));
-	EXPECT_TRUE(file_holds(fd, 1));
+	EXPECT_TRUE(file_holds(self->fd, 1));
 	EXPECT_TRUE(filled(other, BYTES, 1));
 	EXPECT_TRUE(filled(shared_map, BYTES, 1));
 	/* Nor does the region see what the file becomes. */
-	must(pwrite(fd, "new", 3, 0) == 3 ? 0 : -EIO);
+	must(pwrite(self->fd, "new", 3, 0) == 3 ? 0 : -EIO);
 	EXPECT_TRUE(filled(p, BYTES, 2));
 	EXPECT_EQ(0, region_free(&a->n, h));
 	EXPECT_TRUE(filled(p, BYTES, 2));
-	close(fd);
 }
 
 /* A region for reading does not go stale when its owner writes. */
-TEST_F(private, x2_a_region_to_read_from_sees_later_writes)
+TEST_F(private_file, x2_a_region_to_read_from_sees_later_writes)
 {
 	struct end *a = &self->a;
 	struct bgdma_desc d;
-	int fd = file_new(1);
-	char *p;
+	char *p = self->p;
 	__u32 h;
 
-	if (fd < 0)
-		SKIP(return, "the folder is not writable");
-	p = map_private(fd, PROT_READ | PROT_WRITE);
 	ASSERT_EQ(0, region_pin(&a->n, p, BYTES, BGDMA_LOCAL_READ, &h));
 	fill(p, BYTES, 3);
 	d = d_copy(h, 0, a->mem.handle, 0, BYTES);
@@ -132,9 +148,7 @@ TEST_F(private, x2_a_region_to_read_from_sees_later_writes)
 	/* And is for reading. */
 	d = d_copy(a->mem.handle, 0, h, 0, BYTES);
 	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
-	close(fd);
 }
-
 
 static int child_writes(void *arg)
 {
@@ -147,64 +161,51 @@ static int child_writes(void *arg)
 	return 0;
 }
 
-TEST_F(private, x2_fork_leaves_the_region_with_its_owner)
+TEST_F(private_file, x2_fork_leaves_the_region_with_its_owner)
 {
 	struct end *a = &self->a;
-	int fd = file_new(1);
-	char *p;
+	char *p = self->p;
 	__u32 h;
 
-	if (fd < 0)
-		SKIP(return, "the folder is not writable");
-	p = map_private(fd, PROT_READ | PROT_WRITE);
 	ASSERT_EQ(0, region_pin(&a->n, p, BYTES, LOCAL_RW, &h));
 	fill(p, BYTES, 4);
 	EXPECT_EQ(0, in_child(child_writes, p));
 	EXPECT_TRUE(filled(p, BYTES, 4));
 	EXPECT_TRUE(both_ways(a, h, p, BYTES, 5));
-	close(fd);
 }
 
 /*
  * The file becomes shorter: the process loses its pages, as it does without a
  * region, and the region keeps those that it has.
  */
-TEST_F(private, x2_truncation_leaves_the_region_its_pages)
+TEST_F(private_file, x2_truncation_leaves_the_region_its_pages)
 {
 	struct end *a = &self->a;
 	struct bgdma_desc d;
-	int fd = file_new(1);
-	char *p;
+	char *p = self->p;
 	__u32 h;
 
-	if (fd < 0)
-		SKIP(return, "the folder is not writable");
-	p = map_private(fd, PROT_READ | PROT_WRITE);
 	ASSERT_EQ(0, region_pin(&a->n, p, BYTES, LOCAL_RW, &h));
-	ASSERT_EQ(0, ftruncate(fd, 0));
+	ASSERT_EQ(0, ftruncate(self->fd, 0));
 	d = d_copy(h, 0, a->mem.handle, 0, BYTES);
 	EXPECT_EQ(BGDMA_OK, run_bad(&a->inj, &d));
 	EXPECT_TRUE(filled(a->mem.p, BYTES, 1));
 	fill(a->mem.p, BYTES, 6);
 	d = d_copy(a->mem.handle, 0, h, 0, BYTES);
 	EXPECT_EQ(BGDMA_OK, run_bad(&a->inj, &d));
-	ASSERT_EQ(0, ftruncate(fd, BYTES));
+	ASSERT_EQ(0, ftruncate(self->fd, BYTES));
 	/* What is in the file now is nobody's but the file's. */
 	EXPECT_EQ(0, p[0]);
 	EXPECT_EQ(0, region_free(&a->n, h));
-	close(fd);
 }
 
-TEST_F(private, x2_what_the_process_cannot_write)
+TEST_F(private_file, x2_what_the_process_cannot_write)
 {
 	struct node *n = &self->a.n;
-	int fd = file_new(1);
 	char *p;
 	__u32 h;
 
-	if (fd < 0)
-		SKIP(return, "the folder is not writable");
-	p = map_private(fd, PROT_READ);
+	p = map_private(self->fd, PROT_READ);
 	EXPECT_EQ(-EFAULT, region_pin(n, p, BYTES, BGDMA_LOCAL_READ, &h));
 	EXPECT_EQ(-EFAULT, region_pin(n, p, BYTES, LOCAL_RW, &h));
 	/* Half of it. */
@@ -212,11 +213,10 @@ TEST_F(private, x2_what_the_process_cannot_write)
 	EXPECT_EQ(-EFAULT, region_pin(n, p, BYTES, LOCAL_RW, &h));
 	EXPECT_EQ(0, region_pin(n, p, PAGE, LOCAL_RW, &h));
 	/* Beyond the end of the file. */
-	p = map_private(fd, PROT_READ | PROT_WRITE);
-	ASSERT_EQ(0, ftruncate(fd, PAGE));
+	p = self->p;
+	ASSERT_EQ(0, ftruncate(self->fd, PAGE));
 	EXPECT_EQ(-EFAULT, region_pin(n, p, BYTES, LOCAL_RW, &h));
 	EXPECT_EQ(0, region_pin(n, p, PAGE, LOCAL_RW, &h));
-	close(fd);
 }
 
 TEST_HARNESS_MAIN
