@@ -105,25 +105,14 @@ TEST_F(hold, x2_of_polled_contexts)
 TEST_F(hold, x2_of_streams_that_wait)
 {
 	struct inj *f = calloc(WAITERS, sizeof(*f));
-	unsigned int i, blocked = 0;
-	struct bgdma_desc d;
+	unsigned int i;
 	struct node n;
 	struct rec r;
 
 	ASSERT_NE(NULL, f);
 	crowd_new(&n, 2, WAITERS);
 	ASSERT_EQ(0, rec_try(&r, &n, BGDMA_ID_ANY, BGDMA_REC_BYTES_MIN));
-	for (i = 0; i < WAITERS; i++) {
-		ASSERT_EQ(0, inj_try(&f[i], &n, BGDMA_ID_ANY, 16));
-		d = d_number(2, &r, i);
-		inject(&f[i], &d);
-	}
-	for (i = 0; i < WAITERS; i++) {
-		ASSERT_TRUE(until(load(&f[i].kern->done) ||
-				  load(&f[i].kern->state) == BGDMA_FIFO_BLOCKED));
-		blocked += !load(&f[i].kern->done);
-	}
-	ASSERT_LT(WAITERS / 2, blocked);
+	ASSERT_LT(WAITERS / 2, senders_wait(&n, f, WAITERS, &r));
 	EXPECT_EQ(0, batches("parked").n);
 	for (i = 0; i < WAITERS; i++)
 		number_wait(&r);

@@ -216,25 +216,14 @@ TEST_F(hostile, x2_waiters_without_number)
 		.ctx = BGDMA_CTX_ANY, .inj_fifos = BGDMA_INJ_FIFOS_MAX,
 	};
 	bool *seen = shared(WAITERS * sizeof(*seen));
-	unsigned int i, blocked = 0;
-	struct bgdma_desc d;
 	struct inj f[WAITERS];
+	unsigned int i;
 	struct node n;
 	struct rec r;
 
 	ASSERT_EQ(0, node_try(&n, PARTITION, 2, &room));
 	ASSERT_EQ(0, rec_try(&r, &n, BGDMA_ID_ANY, RING));
-	for (i = 0; i < WAITERS; i++) {
-		ASSERT_EQ(0, inj_try(&f[i], &n, BGDMA_ID_ANY, 16));
-		d = d_number(2, &r, i);
-		inject(&f[i], &d);
-	}
-	for (i = 0; i < WAITERS; i++) {
-		ASSERT_TRUE(until(load(&f[i].kern->done) ||
-				  load(&f[i].kern->state) == BGDMA_FIFO_BLOCKED));
-		blocked += !load(&f[i].kern->done);
-	}
-	EXPECT_LT(WAITERS / 2, blocked);
+	EXPECT_LT(WAITERS / 2, senders_wait(&n, f, WAITERS, &r));
 	for (i = 0; i < WAITERS; i++) {
 		__u32 number = number_wait(&r);
 

@@ -541,3 +541,23 @@ __u32 number_wait(struct rec *r)
 	packet_drop(r);
 	return number;
 }
+
+unsigned int senders_wait(struct node *n, struct inj *f, unsigned int count,
+			  const struct rec *r)
+{
+	unsigned int i, waiting = 0;
+	struct bgdma_desc d;
+
+	for (i = 0; i < count; i++) {
+		must(inj_try(&f[i], n, BGDMA_ID_ANY, 16));
+		d = d_number(n->at.rank, r, i);
+		inject(&f[i], &d);
+	}
+	for (i = 0; i < count; i++) {
+		must(until(load(&f[i].kern->done) ||
+			   load(&f[i].kern->state) == BGDMA_FIFO_BLOCKED) ?
+		     0 : -ETIMEDOUT);
+		waiting += !load(&f[i].kern->done);
+	}
+	return waiting;
+}

@@ -254,6 +254,12 @@ struct bgdma_desc d_rget(__u32 rank, __u32 queue, __u32 src, __u64 src_off,
 /* A small message with a number in it; and that of the next one. */
 struct bgdma_desc d_number(__u32 rank, const struct rec *to, __u32 number);
 __u32 number_wait(struct rec *r);
+/*
+ * @count new FIFOs @f of node @n send number 0, 1, ... to its FIFO @r, which
+ * has not room for all: how many of them wait for it.
+ */
+unsigned int senders_wait(struct node *n, struct inj *f, unsigned int count,
+			  const struct rec *r);
 
 /* ---- Waiting ---------------------------------------------------------- */
 
