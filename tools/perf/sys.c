@@ -216,19 +216,31 @@ static void raw_puts(void *arg, unsigned int n)
 	must(bgdma_counter_wait(raw.arrived, BGDMA_SLEEP, -1));
 }
 
-static void announce(const struct transfer *t, unsigned int i)
+/* Of a new round, in which n messages go. */
+static void announce_all(const struct transfer *t, unsigned int n)
 {
-	const struct bgdma_rendezvous_attr attr = {
-		.operation = t->side->rts_id, .dest = 1, .word = i,
-		.length = t->bytes, .from = { t->side->source, i * t->bytes },
-		.portion = t->portion, .in_flight = t->in_flight,
-		.done = on_end, .arg = &t->side->sent,
-	};
+	struct side *side = t->side;
+	unsigned int i;
 	int ret;
 
-	while ((ret = bgdma_rendezvous_send(t->side->from, &attr)) == -EAGAIN)
-		bgdma_endpoint_progress(t->side->from, 0);
-	must(ret);
+	side->announced = 0;
+	side->accepted = 0;
+	side->sent = 0;
+	side->received = 0;
+	for (i = 0; i < n; i++) {
+		const struct bgdma_rendezvous_attr attr = {
+			.operation = side->rts_id, .dest = 1, .word = i,
+			.length = t->bytes,
+			.from = { side->source, i * t->bytes },
+			.portion = t->portion, .in_flight = t->in_flight,
+			.done = on_end, .arg = &side->sent,
+		};
+
+		while ((ret = bgdma_rendezvous_send(side->from, &attr)) ==
+		       -EAGAIN)
+			bgdma_endpoint_progress(side->from, 0);
+		must(ret);
+	}
 }
 
 static void accept_all(const struct transfer *t)
@@ -267,23 +279,12 @@ static void finish_both(struct side *side, unsigned int n)
 	}
 }
 
-static void begin(struct side *side)
-{
-	side->announced = 0;
-	side->accepted = 0;
-	side->sent = 0;
-	side->received = 0;
-}
-
 static void rendezvous(void *arg, unsigned int n)
 {
 	const struct transfer *t = arg;
 	struct side *side = t->side;
-	unsigned int i;
 
-	begin(side);
-	for (i = 0; i < n; i++)
-		announce(t, i);
+	announce_all(t, n);
 	while (side->accepted < n) {
 		must(bgdma_endpoint_progress(side->to, 0));
 		accept_all(t);
@@ -296,11 +297,8 @@ static void crowd(void *arg, unsigned int n)
 {
 	const struct transfer *t = arg;
 	struct side *side = t->side;
-	unsigned int i;
 
-	begin(side);
-	for (i = 0; i < n; i++)
-		announce(t, i);
+	announce_all(t, n);
 	while (side->announced < n)
 		must(bgdma_endpoint_progress(side->to, 0));
 	accept_all(t);
