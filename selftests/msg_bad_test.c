@@ -314,9 +314,10 @@ static int swallow(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 }
 
 /* A process that speaks the module's language without its manners. */
-static int liar_open(struct member *m, const char *eager, uint32_t *id)
+static int liar_open(struct member *m, const char *eager, const char *rts,
+		     uint32_t *id)
 {
-	const char *const names[] = { eager, "rts", "empty", "credit" };
+	const char *const names[] = { eager, rts, "empty", "credit" };
 	struct bgdma_operation_attr op = {
 		.module = "msg", .packet = swallow,
 	};
@@ -362,6 +363,7 @@ static int liar(uint32_t rank, uint32_t size, void *arg)
 	(void)arg;
 	if (rank == 1) {
 		require_is(0, liar_open(&m, "eager, 65536 bytes for each peer",
+					"rts, 32768 and 520192 bytes for each peer",
 					id));
 		for (i = 0; i < LIES; i++)
 			require_is(0, lie(&m, id[EAGER], 1, 1000));

@@ -13,12 +13,13 @@
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 
-/* Allocations until the one that fails; 0: none does. */
+/* Allocations until the one that fails; 0: none does. Or all fail. */
 static unsigned int until_fault;
+static bool none;
 
 static bool fault(void)
 {
-	return until_fault && !--until_fault;
+	return none || (until_fault && !--until_fault);
 }
 
 void *malloc(size_t size)
@@ -117,6 +118,45 @@ TEST(msg_without_memory)
 {
 	partition_new("1x1x1", "");
 	EXPECT_TRUE(job_run(1, without_memory, NULL, -1));
+}
+
+/* ---- No memory to refuse what there is no memory for ------------------- */
+
+static int cannot_refuse(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_msg_request *r;
+	struct bgdma_msg_stats stats;
+	struct talker t = { 0 };
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	if (rank == 0) {
+		/* It hears of it, if late. */
+		require_is(0, bgdma_msg_ssend(t.msg, out, SPACE, 1, 1, 0));
+		return talker_close(&t);
+	}
+	/* Requests there are some of, once one was made. */
+	require_is(0, bgdma_msg_irecv(t.msg, in, SPACE, 0, 2, 0, &r));
+	require_is(0, bgdma_msg_cancel(r));
+	require_is(-ECANCELED, bgdma_msg_wait(&r, NULL));
+	require_is(0, bgdma_msg_probe(t.msg, 0, 1, 0, NULL));
+	none = true;
+	require_is(0, bgdma_msg_irecv(t.msg, in, SPACE, 0, 1, 0, &r));
+	require_is(-ENOMEM, bgdma_msg_test(&r, NULL));
+	for (i = 0; i < 10; i++)
+		require(bgdma_endpoint_progress(t.m.ep, 0) >= 0);
+	bgdma_msg_stats(t.msg, &stats);
+	require_is(384, stats.kept);
+	none = false;
+	return talker_close(&t);
+}
+
+TEST(msg_without_memory_for_a_refusal)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, cannot_refuse, NULL, -1));
 }
 
 TEST_HARNESS_MAIN

@@ -63,7 +63,7 @@ struct bgdma_msg_message;
 
 /**
  * struct bgdma_msg_attr - how messages are sent; the same on all processes
- * @eager_bytes: longer messages go by rendezvous; 0: the variable
+ * @eager_bytes: longer messages go by rendezvous; up to 32,768; 0: the variable
  *	BGDMA_EAGER_BYTES, or 4,096
  * @unexpected_bytes: memory for messages that were not received yet, of all
  *	peers together; 0: BGDMA_UNEXPECTED_BYTES, or 16 MiB. Each peer has an
@@ -71,12 +71,17 @@ struct bgdma_msg_message;
  *	finds none goes by rendezvous, whatever its length
  * @portion: bytes; longer messages cross in portions (SP-1); 0: in one piece
  * @busy: calls that wait spin, and never sleep
+ * @announced: messages that can be announced and not yet received, of all
+ *	peers together, for each of which 384 bytes are kept; 0: BGDMA_ANNOUNCED,
+ *	or 131,072. Each peer has an equal part, up to 32,768; beyond it, messages
+ *	wait at their sender
  */
 struct bgdma_msg_attr {
 	uint32_t eager_bytes;
 	uint64_t unexpected_bytes;
 	uint64_t portion;
 	bool busy;
+	uint32_t announced;
 };
 
 /* bgdma_msg_create() of a program whose attr has @size bytes. */
@@ -91,11 +96,12 @@ BGDMA_API int bgdma_msg_create_sized(struct bgdma_msg **msg,
  * @ep: not yet committed; one for each endpoint
  * @attr: how; NULL: by default
  *
- * If the processes do not agree on @unexpected_bytes, bgdma_endpoint_commit()
- * says so.
+ * If the processes do not agree on @unexpected_bytes, @announced or the
+ * endpoint's data_bytes, bgdma_endpoint_commit() says so.
  *
  * Thread safety: any thread.
- * Return: 0; -EEXIST it has them; -EBUSY it is committed; -EINVAL; -ENOMEM: the
+ * Return: 0; -EEXIST it has them; -EBUSY it is committed; -EINVAL, also for
+ * nonsense in a variable; -ENOMEM: the
  * endpoint can only be destroyed.
  */
 static inline int bgdma_msg_create(struct bgdma_msg **msg,

@@ -170,7 +170,7 @@ typedef void bgdma_trouble_fn(void *arg, const struct bgdma_trouble_info *info);
  * @copy_bytes: of each channel, a power of two, for messages that are not in a
  *	region; 0: 262,144
  * @control_bytes: of the reception FIFO of control packets; 0: 65,536
- * @data_bytes: of that of all others; 0: 1,048,576
+ * @data_bytes: of that of all others; 0: 1,048,576, or 32,768 for each process
  * @inj_counters: for long messages, see <bgdma/rendezvous.h>; 0: 64. The
  *	context has 16 more
  * @rec_counters: the same
@@ -300,6 +300,20 @@ struct bgdma_peer {
  */
 BGDMA_API const struct bgdma_peer *
 bgdma_endpoint_peer(const struct bgdma_endpoint *ep, uint32_t rank);
+
+/**
+ * bgdma_endpoint_share() - what each process may fill of another's FIFO
+ * @ep: endpoint
+ *
+ * For modules that see to it that nobody's packets wait before a reception FIFO
+ * that is full, and with them all that is behind them in their channel: if each
+ * process has no more than so much in the data FIFO of another, it never is. A
+ * packet takes its payload and at most 128 bytes.
+ *
+ * Thread safety: any thread.
+ * Return: bytes, of an endpoint with the same @data_bytes.
+ */
+BGDMA_API uint64_t bgdma_endpoint_share(const struct bgdma_endpoint *ep);
 
 /* ---- Operations (DP-1, DP-2) ------------------------------------------- */
 

@@ -2,18 +2,13 @@
 /*
  * Messages in: to the receive that waits for them, or kept until there is one.
  *
- * What is kept is bounded: an eager message takes its bytes and MESSAGE_COST of
- * its sender's part of the memory, and the sender gets them back when it has
- * been received. It knows its part, and announces what would not fit.
+ * What is kept is bounded, see credit.c.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
-
-/* An honest sender has no more messages under way. */
-#define ANNOUNCED_MAX	65536U
 
 /* ---- What is kept ------------------------------------------------------ */
 
@@ -73,9 +68,16 @@ void message_take(struct bgdma_msg *msg, struct bgdma_msg_message *m)
 
 static void message_free(struct bgdma_msg *msg, struct bgdma_msg_message *m)
 {
+	struct msg_peer *peer = &msg->peer[m->key.rank];
+
 	msg->stats.kept -= MESSAGE_COST;
-	if (m->kind == MESSAGE_EAGER)
+	if (m->kind == MESSAGE_EAGER) {
 		msg->stats.kept -= m->length;
+		memory_owe(msg, peer, m->length);
+	} else {
+		peer->owed.announced++;
+		credit_due(msg, peer);
+	}
 	*m->at = m->next;
 	if (m->next)
 		m->next->at = m->at;
@@ -90,36 +92,6 @@ void messages_release(struct bgdma_msg *msg)
 		msg->messages = m->next;
 		free(m);
 	}
-}
-
-/* ---- Memory of peers --------------------------------------------------- */
-
-int credit_send(struct bgdma_msg *msg, struct msg_peer *peer)
-{
-	struct bgdma_send_attr send = {
-		.operation = msg->credit, .word = peer->owed,
-		.dest = (uint32_t)(peer - msg->peer),
-	};
-	int ret;
-
-	if (peer->owed < msg->window / 2 || peer->down)
-		return 0;
-	ret = bgdma_endpoint_send(msg->ep, &send);
-	if (ret)
-		return ret == -EAGAIN ? ret : 0;
-	peer->held -= peer->owed;
-	peer->owed = 0;
-	return 0;
-}
-
-/* What a message took is its sender's again. */
-static void peer_owe(struct bgdma_msg *msg, struct msg_peer *peer,
-		     uint64_t length)
-{
-	peer->owed += MESSAGE_COST + length;
-	if (bgdma_unlikely(peer->owed >= msg->window / 2 &&
-			   credit_send(msg, peer)))
-		peer_due(msg, peer);
 }
 
 /* ---- Eager messages ---------------------------------------------------- */
@@ -177,7 +149,6 @@ static void message_deliver(struct bgdma_msg *msg, struct bgdma_msg_message *m,
 	if (!m->error)
 		request_fill(r, 0, m->data, m->length);
 	request_received(r, m->error);
-	peer_owe(msg, &msg->peer[m->key.rank], m->length);
 	message_free(msg, m);
 }
 
@@ -189,7 +160,7 @@ static SELDOM void arriving_end(struct bgdma_msg *msg, uint32_t rank, int error)
 	peer->in.active = false;
 	if (!m) {
 		request_received(peer->in.request, error);
-		peer_owe(msg, peer, peer->in.length);
+		memory_owe(msg, peer, peer->in.length);
 		return;
 	}
 	m->arrived = true;
@@ -245,9 +216,10 @@ int on_eager(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 		return eager_go_on(msg, rank, packet);
 	if (bgdma_unlikely(peer->in.active))
 		arriving_fail(msg, rank, -EIO);
-	if (bgdma_unlikely(length > msg->window || packet->bytes > length ||
+	if (bgdma_unlikely(length > EAGER_MAX || packet->bytes > length ||
 			   key.tag > BGDMA_MSG_TAG_MAX ||
-			   length + MESSAGE_COST > msg->window - peer->held))
+			   message_cost(length) >
+			   msg->window.memory - peer->held.memory))
 		return -EBADMSG;
 	r = posted_take(msg, key);
 	if (r) {
@@ -262,7 +234,8 @@ int on_eager(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 			       packet->bytes);
 		message_keep(msg, m);
 	}
-	peer->held += length + MESSAGE_COST;
+	peer->held.memory += message_cost(length);
+	fifo_owe(msg, peer, message_cost(length));
 	if (packet->bytes < length) {
 		peer->in = (struct arriving){
 			.active = true, .at = packet->bytes, .length = length,
@@ -270,7 +243,7 @@ int on_eager(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 		};
 	} else if (r) {
 		request_received(r, 0);
-		peer_owe(msg, peer, length);
+		memory_owe(msg, peer, length);
 	} else {
 		m->arrived = true;
 	}
@@ -317,6 +290,20 @@ static int accept_try(struct bgdma_msg *msg, const struct bgdma_rts *rts,
 	return ret;
 }
 
+/* Tell its sender that nobody will receive it: later, if there is no memory. */
+static int message_refuse(struct bgdma_msg *msg, struct bgdma_msg_message *m)
+{
+	int ret = bgdma_rendezvous_refuse(msg->ep, &m->rts);
+
+	if (ret && ret != -EHOSTDOWN) {
+		m->next_refusal = msg->refusals;
+		msg->refusals = m;
+		return ret;
+	}
+	message_free(msg, m);
+	return 0;
+}
+
 /* A receive has its message, but the message cannot come: ever, or yet. */
 static void accept_failed(struct bgdma_msg *msg, struct bgdma_msg_message *m,
 			  struct bgdma_msg_request *r, int error)
@@ -327,8 +314,7 @@ static void accept_failed(struct bgdma_msg *msg, struct bgdma_msg_message *m,
 		bgdma_endpoint_wake(msg->ep);
 		return;
 	}
-	(void)bgdma_rendezvous_refuse(msg->ep, &m->rts);
-	message_free(msg, m);
+	(void)message_refuse(msg, m);
 	request_received(r, error);
 }
 
@@ -350,7 +336,13 @@ int retries_progress(struct bgdma_msg *msg)
 {
 	struct bgdma_msg_request *r;
 	struct bgdma_msg_message *m;
-	int n = 0, ret;
+	int n = 0, ret = 0;
+
+	while (!ret && (m = msg->refusals)) {
+		msg->refusals = m->next_refusal;
+		ret = message_refuse(msg, m);
+		n += !ret;
+	}
 
 	while ((r = msg->retries.first)) {
 		m = r->message;
@@ -376,7 +368,6 @@ void message_receive(struct bgdma_msg *msg, struct bgdma_msg_message *m,
 		     struct bgdma_msg_request *r)
 {
 	if (m->kind != MESSAGE_EAGER) {
-		msg->peer[m->key.rank].announced--;
 		announced_receive(msg, m, r);
 	} else if (m->arrived) {
 		message_deliver(msg, m, r);
@@ -397,7 +388,7 @@ static int announced(struct bgdma_msg *msg, uint32_t rank,
 	int ret = bgdma_rts_read(&rts, rank, packet);
 
 	key = word_key(rank, bgdma_packet_word(packet));
-	if (ret || peer->announced == ANNOUNCED_MAX ||
+	if (ret || peer->held.announced == msg->window.announced ||
 	    key.tag > BGDMA_MSG_TAG_MAX)
 		return -EBADMSG;
 	length = kind == MESSAGE_EMPTY ? 0 : rts.length;
@@ -405,13 +396,13 @@ static int announced(struct bgdma_msg *msg, uint32_t rank,
 	if (!m)
 		return no_memory(msg);
 	m->rts = rts;
+	peer->held.announced++;
+	fifo_owe(msg, peer, MESSAGE_COST);
 	r = posted_take(msg, key);
-	if (r) {
+	if (r)
 		announced_receive(msg, m, r);
-		return 0;
-	}
-	peer->announced++;
-	message_keep(msg, m);
+	else
+		message_keep(msg, m);
 	return 0;
 }
 

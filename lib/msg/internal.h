@@ -17,6 +17,9 @@
 /* What a message takes of its sender's part of our memory, beside its bytes. */
 #define MESSAGE_COST	384U
 
+/* Of an eager message: an endpoint can copy it. */
+#define EAGER_MAX	(32U << 10)
+
 /* A word of the sys layer: 16 bits of context, 32 of tag. */
 static inline uint64_t word_make(struct match_key key)
 {
@@ -73,7 +76,7 @@ struct request_chunk {
 enum message_kind {
 	MESSAGE_EAGER,		/* @data has what has arrived */
 	MESSAGE_RTS,		/* @rts */
-	MESSAGE_EMPTY		/* @rts, which is to be refused: 0 bytes */
+	MESSAGE_EMPTY		/* the same, to be refused: it has no bytes */
 };
 
 /*
@@ -81,6 +84,7 @@ enum message_kind {
  * @link: by which receives find it, for each sum of wildcards
  * @taken: by a probe: not in the table
  * @request: a receive that gets it when it has arrived as a whole
+ * @next_refusal: it cannot be received, and its sender has to be told
  */
 struct bgdma_msg_message {
 	struct match_link link[MATCH_KINDS];
@@ -91,6 +95,7 @@ struct bgdma_msg_message {
 	int error;
 	uint64_t length;
 	struct bgdma_msg_request *request;
+	struct bgdma_msg_message *next_refusal;
 	struct bgdma_rts rts;
 	char data[];
 };
@@ -107,17 +112,26 @@ struct arriving {
 };
 
 /*
+ * What messages of one process take at another: of its memory until they are
+ * received, of its reception FIFO until they are looked at, and of those that it
+ * lets be announced.
+ */
+struct credit {
+	uint64_t memory;
+	uint64_t fifo;
+	uint32_t announced;
+};
+
+/*
  * Another process.
- * @credit: of our part of its memory, what is left
- * @held: of its part of our memory, what it has taken and not got back
+ * @credit: of ours there, what is left
+ * @held: of its here, what it has taken and not got back (its FIFO: not counted)
  * @owed: of that, what it can have back
- * @announced: messages of its that we keep
  * @sends: wait for their turn; those behind wait, too
  * @due: in the list of those whose sends or credits found no room
  */
 struct msg_peer {
-	uint64_t credit, held, owed;
-	uint32_t announced;
+	struct credit credit, held, owed;
 	struct request_queue sends;
 	struct arriving in;
 	struct msg_peer *next_due;
@@ -137,13 +151,14 @@ struct bgdma_msg {
 	struct bgdma_endpoint *ep;
 	uint32_t size;
 	bool ready;			/* committed */
-	uint64_t window;		/* part of each peer */
-	uint32_t eager, rts, empty, credit;	/* operations */
+	struct credit window;		/* of each peer */
+	uint32_t eager, rts, empty, give;	/* operations */
 	struct msg_peer *peer;
 	struct msg_peer *due;
 	struct match_table posted, unexpected;
 	struct bgdma_msg_message *messages;
 	struct request_queue retries;	/* receives that found no room */
+	struct bgdma_msg_message *refusals;
 	unsigned int moving;		/* rendezvous under way */
 	bool stuck;			/* until one of them ends, or some time */
 	uint64_t stuck_since;
@@ -191,6 +206,40 @@ static inline void request_queue_take(struct request_queue *queue)
 		queue->last = &queue->first;
 }
 
+/* credit.c */
+
+/* What an eager message takes; an announced one takes so much of the FIFO. */
+static inline uint64_t message_cost(uint64_t length)
+{
+	return length + MESSAGE_COST;
+}
+
+/* Divide what we have among all. */
+void window_make(struct bgdma_msg *msg);
+bgdma_packet_fn on_credit;
+/* Give a peer back what it can have, when it is time. */
+int credit_send(struct bgdma_msg *msg, struct msg_peer *peer);
+/* The same, or later. */
+void credit_due(struct bgdma_msg *msg, struct msg_peer *peer);
+
+/* A message was looked at: its place in the FIFO is its sender's again. */
+static inline void fifo_owe(struct bgdma_msg *msg, struct msg_peer *peer,
+			    uint64_t cost)
+{
+	peer->owed.fifo += cost;
+	if (bgdma_unlikely(peer->owed.fifo >= msg->window.fifo / 2))
+		credit_due(msg, peer);
+}
+
+/* An eager message was received: so is its place in our memory. */
+static inline void memory_owe(struct bgdma_msg *msg, struct msg_peer *peer,
+			      uint64_t length)
+{
+	peer->owed.memory += message_cost(length);
+	if (bgdma_unlikely(peer->owed.memory >= msg->window.memory / 2))
+		credit_due(msg, peer);
+}
+
 /* msg.c */
 bool msg_becomes_ready(struct bgdma_msg *msg);
 
@@ -231,6 +280,8 @@ int msg_look(struct bgdma_msg *msg, bool (*holds)(void *arg), void *arg);
 void requests_release(struct bgdma_msg *msg);
 
 /* send.c */
+/* Whether what waits first has the credit that it needs. */
+bool sends_can_go(const struct msg_peer *peer);
 /* Send what waits, as far as it goes: how much. */
 int sends_progress(struct bgdma_msg *msg, struct msg_peer *peer);
 void sends_fail(struct msg_peer *peer, int error);
@@ -247,9 +298,7 @@ void message_receive(struct bgdma_msg *msg, struct bgdma_msg_message *m,
 /* No receive or probe finds it any more. */
 void message_take(struct bgdma_msg *msg, struct bgdma_msg_message *m);
 void messages_release(struct bgdma_msg *msg);
-/* Give a peer its part of our memory back. */
-int credit_send(struct bgdma_msg *msg, struct msg_peer *peer);
-/* Receives that found no room. */
+/* Receives that found no room, and refusals. */
 int retries_progress(struct bgdma_msg *msg);
 
 /* receive.c */

@@ -12,55 +12,44 @@
 
 #define EAGER_DEFAULT		4096U
 #define UNEXPECTED_DEFAULT	(16ULL << 20)
-#define EAGER_MAX		(32U << 10)	/* an endpoint can copy it */
-#define MESSAGES_MIN		4U	/* that a peer has room for at least */
+#define ANNOUNCED_DEFAULT	131072U
 
 /* Between two attempts at what there was no memory for. */
 #define RETRY_NS		1000000
 
-static uint64_t variable(const char *name, uint64_t otherwise)
+/* What the caller left open: the variable, or what is usual. */
+static int option(uint64_t *value, const char *name, uint64_t otherwise)
 {
 	const char *text = getenv(name);
 	char *end;
-	uint64_t value;
 
+	if (*value)
+		return 0;
+	*value = otherwise;
 	if (!text || !*text)
-		return otherwise;
-	value = strtoull(text, &end, 10);
-	return *end || !value ? otherwise : value;
+		return 0;
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return *text == '-' || *end || errno || !*value ? -EINVAL : 0;
 }
 
 static int attr_complete(struct bgdma_msg *msg)
 {
 	struct bgdma_msg_attr *a = &msg->attr;
+	uint64_t eager = a->eager_bytes, announced = a->announced;
+	int ret;
 
-	if (!a->eager_bytes)
-		a->eager_bytes = (uint32_t)variable("BGDMA_EAGER_BYTES",
-						    EAGER_DEFAULT);
-	if (!a->unexpected_bytes)
-		a->unexpected_bytes = variable("BGDMA_UNEXPECTED_BYTES",
-					       UNEXPECTED_DEFAULT);
-	msg->window = a->unexpected_bytes / msg->size;
-	if (msg->window < MESSAGES_MIN * MESSAGE_COST)
-		msg->window = MESSAGES_MIN * MESSAGE_COST;
-	/* A peer's part is not to be one message. */
-	if (a->eager_bytes > msg->window / MESSAGES_MIN - MESSAGE_COST)
-		a->eager_bytes = (uint32_t)(msg->window / MESSAGES_MIN) -
-				 MESSAGE_COST;
-	return a->eager_bytes > EAGER_MAX ? -EINVAL : 0;
-}
-
-/* A peer gives back what we had taken of its memory. */
-static int on_credit(void *arg, uint32_t rank,
-		     const struct bgdma_packet *packet)
-{
-	struct bgdma_msg *msg = arg;
-	struct msg_peer *peer = &msg->peer[rank];
-	uint64_t bytes = bgdma_packet_word(packet);
-
-	if (packet->msg_length || bytes > msg->window - peer->credit)
-		return -EBADMSG;
-	peer->credit += bytes;
+	ret = option(&eager, "BGDMA_EAGER_BYTES", EAGER_DEFAULT);
+	if (!ret)
+		ret = option(&a->unexpected_bytes, "BGDMA_UNEXPECTED_BYTES",
+			     UNEXPECTED_DEFAULT);
+	if (!ret)
+		ret = option(&announced, "BGDMA_ANNOUNCED", ANNOUNCED_DEFAULT);
+	if (ret || eager > EAGER_MAX || announced > UINT32_MAX)
+		return -EINVAL;
+	a->eager_bytes = (uint32_t)eager;
+	a->announced = (uint32_t)announced;
+	window_make(msg);
 	return 0;
 }
 
@@ -91,7 +80,7 @@ static SELDOM int work_left(struct bgdma_msg *msg)
 	msg->no_memory = false;
 	if (msg->stuck && now_ns() - msg->stuck_since > RETRY_NS)
 		msg->stuck = false;
-	if (msg->retries.first)
+	if (msg->retries.first || msg->refusals)
 		n += retries_progress(msg);
 	msg->due = NULL;
 	while ((peer = list)) {
@@ -99,19 +88,22 @@ static SELDOM int work_left(struct bgdma_msg *msg)
 		peer->due = false;
 		ret = credit_send(msg, peer);
 		n += sends_progress(msg, peer);
-		if (ret || peer->sends.first)
+		/* Of new credit a packet tells. */
+		if (ret || sends_can_go(peer))
 			peer_due(msg, peer);
 	}
 	if (n)
 		return n;
-	return again || msg->due || msg->retries.first ? -EAGAIN : 0;
+	return again || msg->due || msg->retries.first || msg->refusals ?
+	       -EAGAIN : 0;
 }
 
 static int work(void *arg)
 {
 	struct bgdma_msg *msg = arg;
 
-	if (bgdma_likely(!msg->due && !msg->retries.first && !msg->no_memory))
+	if (bgdma_likely(!msg->due && !msg->retries.first && !msg->refusals &&
+			 !msg->no_memory))
 		return 0;
 	return work_left(msg);
 }
@@ -154,16 +146,16 @@ static void release(void *arg)
 
 static int operations_register(struct bgdma_msg *msg)
 {
-	char eager[BGDMA_OPERATION_NAME_MAX];
+	char eager[BGDMA_OPERATION_NAME_MAX], rts[BGDMA_OPERATION_NAME_MAX];
 	const struct bgdma_operation_attr ops[] = {
 		{ .name = eager, .packet = on_eager },
-		{ .name = "rts", .packet = on_rts },
+		{ .name = rts, .packet = on_rts },
 		{ .name = "empty", .packet = on_empty },
 		{ .name = "credit", .packet = on_credit,
 		  .flags = BGDMA_OPERATION_CONTROL },
 	};
 	uint32_t *const id[] = {
-		&msg->eager, &msg->rts, &msg->empty, &msg->credit,
+		&msg->eager, &msg->rts, &msg->empty, &msg->give,
 	};
 	struct bgdma_operation_attr op;
 	unsigned int i;
@@ -171,7 +163,9 @@ static int operations_register(struct bgdma_msg *msg)
 
 	/* Who would have another window is told so by the commit. */
 	snprintf(eager, sizeof(eager), "eager, %llu bytes for each peer",
-		 (unsigned long long)msg->window);
+		 (unsigned long long)msg->window.memory);
+	snprintf(rts, sizeof(rts), "rts, %u and %llu bytes for each peer",
+		 msg->window.announced, (unsigned long long)msg->window.fifo);
 	for (i = 0; !ret && i < sizeof(ops) / sizeof(ops[0]); i++) {
 		op = ops[i];
 		op.module = "msg";

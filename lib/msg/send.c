@@ -13,11 +13,19 @@
 /* On the way of every message, and too large for the compiler's taste. */
 #define ALWAYS_INLINE	inline __attribute__((always_inline))
 
-static bool goes_eagerly(const struct bgdma_msg *msg,
-			 const struct msg_peer *peer, size_t length)
+enum course { EAGERLY, ANNOUNCED, NOT_YET };
+
+/* How a message goes, by the credit that there is. */
+static inline enum course course_of(const struct bgdma_msg *msg,
+				    const struct msg_peer *peer, size_t length,
+				    bool synchronous)
 {
-	return length <= msg->attr.eager_bytes &&
-	       length + MESSAGE_COST <= peer->credit;
+	if (!synchronous && length <= msg->attr.eager_bytes &&
+	    message_cost(length) <= peer->credit.memory)
+		return message_cost(length) <= peer->credit.fifo ? EAGERLY :
+								   NOT_YET;
+	return MESSAGE_COST <= peer->credit.fifo && peer->credit.announced ?
+	       ANNOUNCED : NOT_YET;
 }
 
 static inline int eager_send(struct bgdma_msg *msg, struct msg_peer *peer,
@@ -32,7 +40,8 @@ static inline int eager_send(struct bgdma_msg *msg, struct msg_peer *peer,
 
 	if (ret)
 		return ret;
-	peer->credit -= length + MESSAGE_COST;
+	peer->credit.memory -= message_cost(length);
+	peer->credit.fifo -= message_cost(length);
 	msg->stats.eager++;
 	return 0;
 }
@@ -63,7 +72,7 @@ static int nothing_create(struct bgdma_msg *msg)
 						 BGDMA_RIGHT_READ);
 }
 
-static int announce(struct bgdma_msg_request *r)
+static int announce(struct bgdma_msg_request *r, struct msg_peer *peer)
 {
 	struct bgdma_msg *msg = r->msg;
 	struct bgdma_rendezvous_attr a = {
@@ -99,6 +108,8 @@ static int announce(struct bgdma_msg_request *r)
 	}
 	if (ret)
 		return ret;
+	peer->credit.fifo -= MESSAGE_COST;
+	peer->credit.announced--;
 	msg->moving++;
 	msg->stats.announced++;
 	if (r->length <= msg->attr.eager_bytes && !r->synchronous)
@@ -108,12 +119,26 @@ static int announce(struct bgdma_msg_request *r)
 
 /* ---- In order ---------------------------------------------------------- */
 
+static enum course course(const struct bgdma_msg_request *r,
+			  const struct msg_peer *peer)
+{
+	return course_of(r->msg, peer, r->length, r->synchronous);
+}
+
+bool sends_can_go(const struct msg_peer *peer)
+{
+	return peer->sends.first && course(peer->sends.first, peer) != NOT_YET;
+}
+
 static int send_try(struct bgdma_msg_request *r, struct msg_peer *peer)
 {
+	enum course way = course(r, peer);
 	int ret;
 
-	if (r->synchronous || !goes_eagerly(r->msg, peer, r->length))
-		return announce(r);
+	if (way == NOT_YET)
+		return -EAGAIN;
+	if (way == ANNOUNCED)
+		return announce(r, peer);
 	ret = eager_send(r->msg, peer, r->key, r->data, r->length);
 	if (!ret)
 		request_done(r, 0);
@@ -181,6 +206,9 @@ static SELDOM int send_start(struct bgdma_msg_request *r)
 	if (short_of_room(msg, ret)) {
 		msg->stats.waited++;
 		request_queue_add(&peer->sends, r);
+		/* Of new credit a packet tells. */
+		if (!sends_can_go(peer))
+			return 0;
 		peer_due(msg, peer);
 		/* Who sleeps has to try again in time. */
 		bgdma_endpoint_wake(msg->ep);
@@ -219,8 +247,8 @@ static inline int send_begin(struct bgdma_msg *msg, const void *data,
 	*request = &msg->sent;
 	if (key.rank == BGDMA_MSG_NO_RANK)
 		return 0;
-	if (!synchronous && !peer->sends.first &&
-	    goes_eagerly(msg, peer, length) &&
+	if (!peer->sends.first &&
+	    course_of(msg, peer, length, synchronous) == EAGERLY &&
 	    !eager_send(msg, peer, key, data, length))
 		return 0;
 	r = request_get(msg);

@@ -16,6 +16,7 @@
 #define COPY_MAX		(64U << 20)
 #define CONTROL_DEFAULT		(64U << 10)
 #define DATA_DEFAULT		(1U << 20)
+#define DATA_EACH		(32U << 10)
 #define COUNTERS_DEFAULT	64
 #define SPARE			16	/* FIFOs and counters for the user */
 #define EVENTS_MIN		64
@@ -33,6 +34,15 @@ static void or_default(uint32_t *value, uint32_t value_default)
 static bool power_of_two(uint32_t n)
 {
 	return n && !(n & (n - 1));
+}
+
+static uint32_t data_default(uint32_t size)
+{
+	uint32_t bytes = DATA_DEFAULT;
+
+	while (bytes < BGDMA_REC_BYTES_MAX && bytes / DATA_EACH < size)
+		bytes *= 2;
+	return bytes;
 }
 
 /* A small number in a variable; 0: it is not set, or is something else. */
@@ -72,7 +82,7 @@ static int attr_complete(struct bgdma_endpoint *ep)
 	    a->copy_bytes > COPY_MAX)
 		return -EINVAL;
 	or_default(&a->control_bytes, CONTROL_DEFAULT);
-	or_default(&a->data_bytes, DATA_DEFAULT);
+	or_default(&a->data_bytes, data_default(ep->size));
 	or_default(&a->inj_counters, COUNTERS_DEFAULT);
 	or_default(&a->rec_counters, COUNTERS_DEFAULT);
 	if (a->counters > BGDMA_COUNTERS_SHARED ||
@@ -278,6 +288,15 @@ uint32_t bgdma_endpoint_rank(const struct bgdma_endpoint *ep)
 uint32_t bgdma_endpoint_size(const struct bgdma_endpoint *ep)
 {
 	return ep->size;
+}
+
+/* Before the end of the ring so much can be left that no packet fits into. */
+uint64_t bgdma_endpoint_share(const struct bgdma_endpoint *ep)
+{
+	uint64_t lost = 2ULL * BGDMA_PACKET_MAX;
+
+	return ep->attr.data_bytes > lost ?
+	       (ep->attr.data_bytes - lost) / ep->size : 0;
 }
 
 const struct bgdma_peer *bgdma_endpoint_peer(const struct bgdma_endpoint *ep,

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Credit: what nobody receives is bounded, and holds up nothing else.
+ */
+#include "kselftest_harness.h"
+#include "msg_util.h"
+
+/* ---- Announced messages ------------------------------------------------ */
+
+#define ANNOUNCED	64U	/* of each peer */
+#define MORE		1000
+
+/* What waits for one to be received comes then. */
+static int announced(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_msg_attr attr = { .announced = 2 * ANNOUNCED };
+	static struct bgdma_msg_request *r[MORE];
+	struct bgdma_msg_stats stats;
+	struct talker t = { 0 };
+	uint32_t i, at;
+
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 },
+				  &attr));
+	for (i = 0; rank == 0 && i < MORE; i++)
+		require_is(0, bgdma_msg_issend(t.msg, NULL, 0, 1, i, 0, &r[i]));
+	if (rank == 0) {
+		bgdma_msg_stats(t.msg, &stats);
+		require_is(ANNOUNCED, stats.announced);
+		require_is(0, bgdma_msg_waitall(r, MORE, NULL));
+		return talker_close(&t);
+	}
+	/* All but the first, each as soon as it is there. */
+	require_is(0, bgdma_msg_probe(t.msg, 0, ANNOUNCED - 1, 0, NULL));
+	for (i = 0; i < 10; i++)
+		bgdma_endpoint_progress(t.m.ep, 0);
+	require_is(0, bgdma_msg_iprobe(t.msg, 0, ANNOUNCED, 0, NULL));
+	for (i = 1; i < MORE; i++) {
+		at = i < ANNOUNCED ? ANNOUNCED - i : i;
+		require_is(0, bgdma_msg_recv(t.msg, NULL, 0, 0, at, 0, NULL));
+	}
+	bgdma_msg_stats(t.msg, &stats);
+	require_is(384 * ANNOUNCED, stats.kept_max);
+	require_is(0, bgdma_msg_recv(t.msg, NULL, 0, 0, 0, 0, NULL));
+	return talker_close(&t);
+}
+
+TEST(msg_announced_messages_are_bounded)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, announced, NULL, -1));
+}
+
+/* ---- A process without progress ---------------------------------------- */
+
+#define MANY		20000	/* more than its FIFO holds */
+
+/* Process 1 does nothing; 0 sends to it, and to 2 by the same channel. */
+static int idler(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_endpoint_attr attr = { .channels = 1 };
+	static struct bgdma_msg_request *r[MANY];
+	static uint32_t number[MANY];
+	volatile bool *go = arg;
+	struct talker t = { 0 };
+	uint32_t i, got;
+
+	(void)size;
+	require_is(0, talker_open(&t, attr, NULL));
+	for (i = 0; rank == 0 && i < MANY; i++) {
+		number[i] = i;
+		require_is(0, bgdma_msg_isend(t.msg, &number[i],
+					      sizeof(number[i]), 1, 1, 0,
+					      &r[i]));
+	}
+	if (rank == 0)
+		require_is(0, bgdma_msg_ssend(t.msg, &number[7], 4, 2, 1, 0));
+	if (rank == 2) {
+		require_is(0, bgdma_msg_recv(t.msg, &got, 4, 0, 1, 0, NULL));
+		require_is(7, got);
+		*go = true;
+	}
+	while (!*go)
+		usleep(1000);
+	for (i = 0; rank == 1 && i < MANY; i++) {
+		require_is(0, bgdma_msg_recv(t.msg, &got, 4, 0, 1, 0, NULL));
+		require_is(i, got);
+	}
+	if (rank == 0)
+		require_is(0, bgdma_msg_waitall(r, MANY, NULL));
+	return talker_close(&t);
+}
+
+TEST(lc4_a_process_without_progress_holds_up_nobody)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, idler, shared(sizeof(bool)), -1));
+}
+
+/* ---- What is open, by the environment ---------------------------------- */
+
+static int refused(uint32_t rank, uint32_t size, void *arg)
+{
+	const char *const *v = arg;
+	struct bgdma_msg *msg;
+	struct member m;
+
+	(void)rank;
+	(void)size;
+	require_is(0, setenv(v[0], v[1], 1));
+	require_is(0, member_open(&m, NULL));
+	require_is(-EINVAL, bgdma_msg_create(&msg, m.ep, NULL));
+	return member_leave(&m);
+}
+
+TEST(msg_nonsense_in_the_environment)
+{
+	static const char *const nonsense[][2] = {
+		{ "BGDMA_EAGER_BYTES", "4k" },
+		{ "BGDMA_EAGER_BYTES", "32769" },
+		{ "BGDMA_UNEXPECTED_BYTES", "-1" },
+		{ "BGDMA_UNEXPECTED_BYTES", "0" },
+		{ "BGDMA_ANNOUNCED", "99999999999" },
+		{ "BGDMA_ANNOUNCED", "many" },
+	};
+	unsigned int i;
+
+	partition_new("1x1x1", "");
+	for (i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++)
+		EXPECT_TRUE(job_run(1, refused, (void *)nonsense[i], -1))
+			TH_LOG("variable %u", i);
+}
+
+TEST_HARNESS_MAIN
