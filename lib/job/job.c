@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../spi/attr.h"
+#include "../attr.h"
 #include "internal.h"
 
 /* In the order in which they are asked: what the user says himself is first. */

@@ -11,7 +11,7 @@
 #include <bgdma/msg.h>
 #include <bgdma/rendezvous.h>
 
-#include "../spi/attr.h"
+#include "../attr.h"
 #include "match.h"
 
 /* What a message takes of its sender's part of our memory, beside its bytes. */

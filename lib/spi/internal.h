@@ -15,7 +15,7 @@
 
 #include <bgdma/spi.h>
 
-#include "attr.h"
+#include "../attr.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 

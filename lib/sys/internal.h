@@ -13,7 +13,7 @@
 #include <bgdma/rendezvous.h>
 #include <bgdma/sys.h>
 
-#include "../spi/attr.h"
+#include "../attr.h"
 
 /* Reception FIFOs and the remote-get queue have the same numbers everywhere. */
 enum { WAY_CONTROL = 0, WAY_DATA = 1, WAYS = 2 };
