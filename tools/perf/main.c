@@ -21,6 +21,7 @@ static const struct {
 	{ "puts", count_puts, "puts of 4 KiB, and of 1 MiB" },
 	{ "sys", sys_small, "8-byte messages of endpoints beside raw ones" },
 	{ "msg", msg, "tagged messages, and matching among few and many" },
+	{ "switch", eager_switch, "tagged messages of growing length, eager and by rendezvous" },
 	{ "long", sys_long, "messages by rendezvous and chains beside raw puts" },
 	{ "pingpong", ping_pong, "8-byte messages to and fro, and an ioctl's time" },
 	{ "bandwidth", bandwidth, "times of puts of 1 and 4 MiB beside their peers" },

@@ -115,5 +115,6 @@ void operations(void);
 void sys_small(void);
 void sys_long(void);
 void msg(void);
+void eager_switch(void);
 
 #endif /* BGDMA_PERF_H */

@@ -4,6 +4,7 @@
 import os
 import statistics
 
+import crossing
 import operations
 import rt
 from spread import spread, totals
@@ -89,6 +90,7 @@ def tell(figures):
                          (counted, of_instructions),
                          (figures.get("nanoseconds"), of_times),
                          (figures.get("messages"), of_messages),
+                         (figures.get("switch"), crossing.tell),
                          (figures.get("attacked"), of_attack),
                          (figures.get("rt"), rt.tell)):
         if found:
