@@ -117,7 +117,12 @@ for portions in $few $many; do
 	fi
 done
 if command -v strace >/dev/null; then
-	one=$(count $few) && two=$(count $many) || leave 1
+	# An engine that had nothing to do for a second, on a machine that has no
+	# time for us, sleeps and takes a doorbell more: then once more.
+	for _ in 1 2 3; do
+		one=$(count $few) && two=$(count $many) || leave 1
+		[ "$one" != "$two" ] || break
+	done
 	echo "  calls   $few portions: ${one% }; $many portions: ${two% }" \
 		"(node 0, node 1)"
 	if [ "$one" != "$two" ]; then

@@ -75,6 +75,8 @@ def before_nmi(log):
 RACE = re.compile(r"BUG: KCSAN: ")
 RULE = re.compile(r"={60,}\s*$")
 ACCESS = re.compile(r"(read|write)( \(.*\))? to 0x")
+# Calls that look after their own data, whoever calls them.
+SAFE = re.compile(r"\b(queue|mod|flush|cancel)_(\w+_)?work(_\w+)?\+0x")
 
 
 def own_race(report):
@@ -84,8 +86,9 @@ def own_race(report):
     list_add() that it calls; what an interrupt does above it is not.
     """
     for number, line in enumerate(report):
-        if ACCESS.search(line) and \
-                any("[bgdma]" in text for text in report[number + 1:number + 3]):
+        frames = report[number + 1:number + 3]
+        if ACCESS.search(line) and not SAFE.search("".join(frames[:1])) and \
+                any("[bgdma]" in text for text in frames):
             return True
     return False
 
