@@ -45,10 +45,15 @@ struct batches {
 	unsigned int n, largest;
 };
 
-/* The full batches of a kind so far. */
+/* Each test is a process of its own. */
+static struct batches seen;
+
+/*
+ * The full batches of a kind so far. What was read goes: the rest would push
+ * what comes later out of the buffer.
+ */
 static struct batches batches(const char *kind)
 {
-	struct batches b = { 0 };
 	FILE *lines = tracing_lines();
 	char line[256], begin[64];
 	unsigned int n;
@@ -60,12 +65,13 @@ static struct batches batches(const char *kind)
 		if (!at)
 			continue;
 		n = (unsigned int)atoi(at + strlen(begin));
-		if (n > b.largest)
-			b.largest = n;
-		b.n++;
+		if (n > seen.largest)
+			seen.largest = n;
+		seen.n++;
 	}
 	fclose(lines);
-	return b;
+	tracing_clear();
+	return seen;
 }
 
 static void crowd_new(struct node *n, __u32 rank, __u32 fifos)
