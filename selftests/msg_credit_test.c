@@ -52,6 +52,40 @@ TEST(msg_announced_messages_are_bounded)
 	EXPECT_TRUE(job_run(2, announced, NULL, -1));
 }
 
+/* What is given back before the last can be announced comes, too. */
+static int the_last(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_msg_attr attr = { .announced = 2 * ANNOUNCED };
+	static struct bgdma_msg_request *r[ANNOUNCED + 1];
+	struct talker t = { 0 };
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 },
+				  &attr));
+	for (i = 0; rank == 0 && i < ANNOUNCED + 1; i++) {
+		/* One is received before the last two are sent. */
+		if (i == ANNOUNCED - 1)
+			require_is(0, bgdma_msg_wait(&r[0], NULL));
+		require_is(0, bgdma_msg_issend(t.msg, NULL, 0, 1, i, 0, &r[i]));
+	}
+	if (rank == 0) {
+		require_is(0, bgdma_msg_waitall(r, ANNOUNCED + 1, NULL));
+		return talker_close(&t);
+	}
+	require_is(0, bgdma_msg_recv(t.msg, NULL, 0, 0, 0, 0, NULL));
+	for (i = ANNOUNCED; i > 0; i--)
+		require_is(0, bgdma_msg_recv(t.msg, NULL, 0, 0, i, 0, NULL));
+	return talker_close(&t);
+}
+
+TEST(msg_the_last_that_can_be_announced)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, the_last, NULL, -1));
+}
+
 /* ---- A process without progress ---------------------------------------- */
 
 #define MANY		20000	/* more than its FIFO holds */

@@ -397,6 +397,9 @@ static int announced(struct bgdma_msg *msg, uint32_t rank,
 		return no_memory(msg);
 	m->rts = rts;
 	peer->held.announced++;
+	/* It may have been the last that the sender could announce. */
+	if (peer->owed.announced)
+		credit_due(msg, peer);
 	fifo_owe(msg, peer, MESSAGE_COST);
 	r = posted_take(msg, key);
 	if (r)
