@@ -10,15 +10,13 @@
 
 /* ---- SP-3 to SP-8: any number of portions ------------------------------ */
 
-static const struct {
-	uint64_t bytes, portion, room;
-} chains[] = {
-	{ 100000, 50000, SPACE }, { 100000, 33334, SPACE },
-	{ 100000, 99999, SPACE }, { 100000, 100000, SPACE },
-	{ 100001, 10000, SPACE }, { SPACE, 65536, SPACE },
-	{ SPACE, 100, SPACE }, { 100, 1, SPACE }, { 33, 32, SPACE },
-	{ 17, 1, SPACE }, { 1000000, 10000, 12345 },
-	{ 1000000, 10000, 10 }, { 40, 16, SPACE },
+static const struct crossing chains[] = {
+	{ 100000, 50000, SPACE, 0 }, { 100000, 33334, SPACE, 0 },
+	{ 100000, 99999, SPACE, 0 }, { 100000, 100000, SPACE, 0 },
+	{ 100001, 10000, SPACE, 0 }, { SPACE, 65536, SPACE, 0 },
+	{ SPACE, 100, SPACE, 0 }, { 100, 1, SPACE, 0 }, { 33, 32, SPACE, 0 },
+	{ 17, 1, SPACE, 0 }, { 1000000, 10000, 12345, 0 },
+	{ 1000000, 10000, 10, 0 }, { 40, 16, SPACE, 0 },
 };
 
 #define CHAINS	(sizeof(chains) / sizeof(chains[0]))
@@ -28,22 +26,12 @@ static int portions(uint32_t rank, uint32_t size, void *arg)
 	static struct module module;
 	static uint8_t mem[SPACE + 1];
 	const struct bgdma_endpoint_attr *attr = arg;
-	uint32_t i;
 
 	(void)rank;
 	(void)size;
 	require_is(0, module_open(&module, *attr));
-	for (i = 0; i < CHAINS; i++)
-		require_is(0, message_cross(&module,
-				(struct bgdma_rendezvous_attr){ .word = i,
-				.length = chains[i].bytes, .data = mem,
-				.portion = chains[i].portion },
-				chains[i].room));
-	require_is(0, bgdma_job_fence(module.m.job));
-	require_is(0, bgdma_endpoint_progress(module.m.ep, 0));
-	require_is(CHAINS, module.done.is);
-	require_is(0, all_back(&module));
-	return member_close(&module.m);
+	return messages_cross(&module, chains, CHAINS, BGDMA_PORTIONS_DEFAULT,
+			      mem);
 }
 
 TEST(sp3_to_sp8_any_number_of_portions)
@@ -72,14 +60,12 @@ static int to_itself(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
 				.word = i, .length = sizeof(from),
 				.portion = i * 7000, .data = from }));
-		require_is(0, until_count(&module, &module.announced, i + 1));
-		require_is(0, take(&module, i, (struct bgdma_accept_attr){
+		require_is(0, take_next(&module, i, (struct bgdma_accept_attr){
 				.length = sizeof(to), .data = to }));
 		require_is(0, until_count(&module, &module.done, 2 * i + 2));
 		require(message_is(to, sizeof(to), i));
 	}
-	require_is(0, all_back(&module));
-	return member_close(&module.m);
+	return module_close(&module);
 }
 
 TEST(sp4_a_process_sends_to_itself)
@@ -117,16 +103,14 @@ static int until_stopped(uint32_t rank, uint32_t size, void *arg)
 				.dest = 1, .length = BIG, .portion = 1024,
 				.data = from }));
 	} else {
-		require_is(0, until_count(&module, &module.announced, 1));
-		require_is(0, take(&module, 0, (struct bgdma_accept_attr){
+		require_is(0, take_next(&module, 0, (struct bgdma_accept_attr){
 				.length = BIG, .data = s->mem }));
 	}
 	s->ready[rank] = 1;
 	while (!s->go)
 		sched_yield();
 	require_is(0, until_count(&module, &module.done, 1));
-	require_is(0, all_back(&module));
-	return member_close(&module.m);
+	return module_close(&module);
 }
 
 /* The parent's side: stop both, and see the message arrive all the same. */
@@ -199,13 +183,10 @@ static int memory_gone(uint32_t rank, uint32_t size, void *arg)
 				require_is(0, bgdma_region_free(region));
 		}
 		require_is(0, bgdma_job_fence(module.m.job));
-		if (rank == 1) {
-			require_is(0, until_count(&module, &module.announced,
-						  i + 1));
-			require_is(0, take(&module, i,
+		if (rank == 1)
+			require_is(0, take_next(&module, i,
 					(struct bgdma_accept_attr){
 					.length = sizeof(mem), .data = mem }));
-		}
 		module.portion = 0;
 		require_is(0, until_count(&module, &module.ended, i + 1));
 		require((module.last == 0) == (i == 1));
@@ -214,8 +195,7 @@ static int memory_gone(uint32_t rank, uint32_t size, void *arg)
 			require(message_is(mem, sizeof(mem), i));
 		require_is(0, bgdma_job_fence(module.m.job));
 	}
-	require_is(0, all_back(&module));
-	return member_close(&module.m);
+	return module_close(&module);
 }
 
 TEST(sp3a_a_chain_that_fails_names_the_portion)
@@ -233,16 +213,10 @@ static int rogue(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
 	static uint8_t mem[100000];
-	struct bgdma_transfer t = bgdma__no_transfer();
-	const struct bgdma_peer *self, *origin;
-	struct bgdma_inj_fifo *fifo;
-	struct bgdma_region *region;
-	struct bgdma_ctx *ctx;
 
 	(void)size;
 	(void)arg;
 	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
-	ctx = bgdma_endpoint_ctx(module.m.ep);
 	if (rank == 0) {
 		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
 				.dest = 1, .length = sizeof(mem),
@@ -251,26 +225,11 @@ static int rogue(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, until_count(&module, &module.ended, 1));
 		require_is(bgdma_code_errno(BGDMA_E_UNFILLED), module.last);
 		require_is(3, module.portion);
-		require_is(0, all_back(&module));
-		return member_close(&module.m);
+		return module_close(&module);
 	}
 	require_is(0, until_count(&module, &module.announced, 1));
 	require_is(10, module.kept[0].portions);
-	require_is(0, bgdma_inj_create(ctx, NULL, &fifo));
-	require_is(0, bgdma_region_alloc(ctx, 4096, BGDMA_LOCAL_READ, &region));
-	self = bgdma_endpoint_peer(module.m.ep, 1);
-	origin = bgdma_endpoint_peer(module.m.ep, 0);
-	t.dest = self->node;
-	t.dest_ctx = self->ctx;
-	t.length = sizeof(struct bgdma_desc);
-	t.from.region = module.kept[0].chain_region;
-	t.from.offset = module.kept[0].chain_offset +
-			2 * sizeof(struct bgdma_desc);
-	bgdma_desc_rget(bgdma_region_addr(region), &t);
-	require_is(0, bgdma_rget(fifo, &(struct bgdma_rget_attr){
-			.dest = origin->node, .dest_ctx = origin->ctx,
-			.queue = module.kept[0].queue, .count = 1,
-			.from = { region, 0 } }));
+	require_is(0, chain_meddle(&module, NULL));
 	return member_close(&module.m);
 }
 
@@ -294,11 +253,9 @@ static int death(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
 				.dest = 1, .word = i, .length = sizeof(mem[i]),
 				.portion = 200, .data = mem[i] }));
-	for (i = 0; rank == 1 && i < 4; i++) {
-		require_is(0, until_count(&module, &module.announced, i + 1));
-		require_is(0, take(&module, i, (struct bgdma_accept_attr){
+	for (i = 0; rank == 1 && i < 4; i++)
+		require_is(0, take_next(&module, i, (struct bgdma_accept_attr){
 				.length = sizeof(mem[i]), .data = mem[i] }));
-	}
 	require_is(0, bgdma_job_fence(module.m.job));
 	if ((int)rank == *victim)
 		raise(SIGKILL);

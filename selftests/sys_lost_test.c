@@ -171,8 +171,7 @@ static int missed(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, take(&module, 1, (struct bgdma_accept_attr){
 				.length = sizeof(mem), .data = mem }));
 	require_is(0, until_count(&module, &module.done, 1));
-	require_is(0, all_back(&module));
-	return member_close(&module.m);
+	return module_close(&module);
 }
 
 TEST(lc3_no_lost_event_leaves_a_message_hanging)
@@ -219,8 +218,7 @@ static int unhurt(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, module.last);
 	if (rank == 1)
 		require(message_is(mem, sizeof(mem), 1));
-	require_is(0, all_back(&module));
-	return member_close(&module.m);
+	return module_close(&module);
 }
 
 TEST(sp6_lost_events_hurt_no_chain)

@@ -143,6 +143,14 @@ static inline int take(struct module *module, uint32_t i, struct bgdma_accept_at
 	return bgdma_rendezvous_accept(module->m.ep, &module->kept[i], &attr);
 }
 
+/* Message @i, when it is announced. */
+static inline int take_next(struct module *module, uint32_t i,
+			    struct bgdma_accept_attr attr)
+{
+	require_is(0, until_count(module, &module->announced, i + 1));
+	return take(module, i, attr);
+}
+
 /*
  * The next message, of number @attr.word, from process 0 to process 1, which has
  * @room for it. Both have memory at @attr.data, for one byte more.
@@ -193,6 +201,77 @@ static inline int all_back(struct module *module)
 	require_is(0, busy(module, BGDMA_INJECTION));
 	require_is(0, busy(module, BGDMA_RECEPTION));
 	require_is(0, module->troubles);
+	return 0;
+}
+
+static inline int module_close(struct module *module)
+{
+	require_is(0, all_back(module));
+	return member_close(&module->m);
+}
+
+/* A message that crosses; 0 in flight: as it is by default. */
+struct crossing {
+	uint64_t bytes, portion, room;
+	uint32_t in_flight;
+};
+
+/* All of a row, one after the other, over @mem; then leave. */
+static inline int messages_cross(struct module *module,
+				 const struct crossing *row, uint32_t n,
+				 enum bgdma_portions portions, uint8_t *mem)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		require_is(0, message_cross(module,
+				(struct bgdma_rendezvous_attr){ .word = i,
+				.length = row[i].bytes, .data = mem,
+				.portion = row[i].portion,
+				.in_flight = row[i].in_flight,
+				.portions = portions }, row[i].room));
+	require_is(0, bgdma_job_fence(module->m.job));
+	require_is(0, bgdma_endpoint_progress(module->m.ep, 0));
+	require_is(n, module->done.is);
+	return module_close(module);
+}
+
+/*
+ * As the target of a chain, have the origin's engine run the third of its
+ * descriptors before it is filled, or with @nonsense in its place.
+ */
+static inline int chain_meddle(struct module *module, const void *nonsense)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(module->m.ep);
+	const struct bgdma_peer *self = bgdma_endpoint_peer(module->m.ep, 1);
+	const struct bgdma_peer *origin = bgdma_endpoint_peer(module->m.ep, 0);
+	const struct bgdma_rts *rts = &module->kept[0];
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_inj_fifo *fifo;
+	struct bgdma_region *region;
+	struct bgdma_desc *desc;
+
+	require_is(0, bgdma_inj_create(ctx, NULL, &fifo));
+	require_is(0, bgdma_region_alloc(ctx, 4096, BGDMA_LOCAL_READ, &region));
+	desc = bgdma_region_addr(region);
+	t.dest = self->node;
+	t.dest_ctx = self->ctx;
+	t.length = sizeof(*desc);
+	t.from.region = rts->chain_region;
+	t.from.offset = rts->chain_offset + 2 * sizeof(*desc);
+	bgdma_desc_rget(desc, &t);
+	if (nonsense) {
+		memcpy(desc + 1, nonsense, sizeof(*desc));
+		require_is(0, bgdma_put(fifo, &(struct bgdma_put_attr){
+				.dest = origin->node, .dest_ctx = origin->ctx,
+				.length = sizeof(*desc),
+				.from = { region, sizeof(*desc) },
+				.to = { t.from.region, t.from.offset } }));
+	}
+	require_is(0, bgdma_rget(fifo, &(struct bgdma_rget_attr){
+			.dest = origin->node, .dest_ctx = origin->ctx,
+			.queue = rts->queue, .count = 1,
+			.from = { region, 0 } }));
 	return 0;
 }
 

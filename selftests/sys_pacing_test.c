@@ -10,15 +10,12 @@
 
 /* ---- SP-5, SP-10: options ---------------------------------------------- */
 
-struct crossing {
+struct choice {
 	struct bgdma_endpoint_attr attr;
 	enum bgdma_portions portions;
 };
 
-static const struct {
-	uint64_t bytes, portion, room;
-	uint32_t in_flight;
-} crossings[] = {
+static const struct crossing crossings[] = {
 	{ SPACE, 10000, SPACE, 1 }, { SPACE, 10000, SPACE, 2 },
 	{ SPACE, 10000, SPACE, 3 }, { SPACE, 16384, SPACE, 4 },
 	{ SPACE, 1000, SPACE, BGDMA_IN_FLIGHT_MAX },
@@ -34,30 +31,17 @@ static int cross(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
 	static uint8_t mem[SPACE + 1];
-	const struct crossing *c = arg;
-	uint32_t i;
+	const struct choice *c = arg;
 
 	(void)rank;
 	(void)size;
 	require_is(0, module_open(&module, c->attr));
-	for (i = 0; i < CROSSINGS; i++)
-		require_is(0, message_cross(&module,
-				(struct bgdma_rendezvous_attr){ .word = i,
-				.length = crossings[i].bytes, .data = mem,
-				.portion = crossings[i].portion,
-				.in_flight = crossings[i].in_flight,
-				.portions = c->portions },
-				crossings[i].room));
-	require_is(0, bgdma_job_fence(module.m.job));
-	require_is(0, bgdma_endpoint_progress(module.m.ep, 0));
-	require_is(CROSSINGS, module.done.is);
-	require_is(0, all_back(&module));
-	return member_close(&module.m);
+	return messages_cross(&module, crossings, CROSSINGS, c->portions, mem);
 }
 
 TEST(sp10_portions_in_flight)
 {
-	struct crossing c = { .portions = BGDMA_PORTIONS_PUT };
+	struct choice c = { .portions = BGDMA_PORTIONS_PUT };
 
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, cross, &c, -1));
@@ -67,7 +51,7 @@ TEST(sp10_portions_in_flight)
 
 TEST(sp5_portions_in_packets)
 {
-	struct crossing c = { .portions = BGDMA_PORTIONS_PACKETS };
+	struct choice c = { .portions = BGDMA_PORTIONS_PACKETS };
 
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, cross, &c, -1));
@@ -99,16 +83,13 @@ static int mixed(uint32_t rank, uint32_t size, void *arg)
 				BGDMA_PORTIONS_PACKETS : BGDMA_PORTIONS_PUT,
 				.data = mem[i] }));
 	}
-	for (i = 0; rank == 1 && i < 100; i++) {
-		require_is(0, until_count(&module, &module.announced, i + 1));
-		require_is(0, take(&module, i, (struct bgdma_accept_attr){
+	for (i = 0; rank == 1 && i < 100; i++)
+		require_is(0, take_next(&module, i, (struct bgdma_accept_attr){
 				.length = sizeof(mem[i]), .data = mem[i] }));
-	}
 	require_is(0, until_count(&module, &module.done, 100));
 	for (i = 0; rank == 1 && i < 100; i++)
 		require(message_is(mem[i], sizeof(mem[i]), i));
-	require_is(0, all_back(&module));
-	return member_close(&module.m);
+	return module_close(&module);
 }
 
 TEST(sp6_sp10_many_of_all_sorts)
@@ -125,7 +106,7 @@ static int both_ways(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
 	static uint8_t out[400][10000], in[400][10000];
-	uint32_t i, taken = 0;
+	uint32_t i;
 
 	(void)size;
 	(void)arg;
@@ -140,18 +121,13 @@ static int both_ways(uint32_t rank, uint32_t size, void *arg)
 				.portions = i % 5 ? BGDMA_PORTIONS_PUT :
 						    BGDMA_PORTIONS_PACKETS }));
 	}
-	for (; taken < 400; taken++) {
-		require_is(0, until_count(&module, &module.announced,
-					  taken + 1));
-		require_is(0, take(&module, taken, (struct bgdma_accept_attr){
-				.length = sizeof(in[0]),
-				.data = in[taken] }));
-	}
+	for (i = 0; i < 400; i++)
+		require_is(0, take_next(&module, i, (struct bgdma_accept_attr){
+				.length = sizeof(in[i]), .data = in[i] }));
 	require_is(0, until_count(&module, &module.done, 800));
 	for (i = 0; i < 400; i++)
 		require(message_is(in[i], sizeof(in[i]), i));
-	require_is(0, all_back(&module));
-	return member_close(&module.m);
+	return module_close(&module);
 }
 
 TEST(sp10_chains_of_both_ways_do_not_wait_for_each_other)
@@ -179,11 +155,9 @@ static int unread(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, bgdma_job_fence(module.m.job));
 		require_is(0, until_count(&module, &module.done, 1));
 		*origin_done = true;
-		require_is(0, all_back(&module));
-		return member_close(&module.m);
+		return module_close(&module);
 	}
-	require_is(0, until_count(&module, &module.announced, 1));
-	require_is(0, take(&module, 0, (struct bgdma_accept_attr){
+	require_is(0, take_next(&module, 0, (struct bgdma_accept_attr){
 			.length = SPACE, .data = mem }));
 	require_is(0, bgdma_job_fence(module.m.job));
 	/* Up to the room in the FIFO, so not all of it: nothing is lost. */
@@ -191,8 +165,7 @@ static int unread(uint32_t rank, uint32_t size, void *arg)
 	require(!*origin_done);
 	require_is(0, until_count(&module, &module.done, 1));
 	require(message_is(mem, SPACE, 5));
-	require_is(0, all_back(&module));
-	return member_close(&module.m);
+	return module_close(&module);
 }
 
 TEST(sp9_packets_wait_for_room)
@@ -410,8 +383,7 @@ static int give_up(uint32_t rank, uint32_t size, void *arg)
 	require_is(-ENOENT, bgdma_rendezvous_cancel(module.m.ep, 0));
 	require_is(0, bgdma_job_fence(module.m.job));
 	bgdma_endpoint_progress(module.m.ep, 0);
-	require_is(0, all_back(&module));
-	return member_close(&module.m);
+	return module_close(&module);
 }
 
 /* Whatever was faster, both sides agree. */
@@ -454,41 +426,6 @@ TEST(lc2_sp3a_both_sides_agree_what_was_cancelled)
 
 /* ---- SP-3a: nonsense in the origin's descriptors ------------------------ */
 
-/* As a target it writes over O3, and has the origin's engine send it. */
-static int spoil(struct module *module, const void *nonsense)
-{
-	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(module->m.ep);
-	const struct bgdma_peer *self = bgdma_endpoint_peer(module->m.ep, 1);
-	const struct bgdma_peer *origin = bgdma_endpoint_peer(module->m.ep, 0);
-	const struct bgdma_rts *rts = &module->kept[0];
-	struct bgdma_transfer t = bgdma__no_transfer();
-	struct bgdma_inj_fifo *fifo;
-	struct bgdma_region *region;
-	struct bgdma_desc *desc;
-
-	require_is(0, bgdma_inj_create(ctx, NULL, &fifo));
-	require_is(0, bgdma_region_alloc(ctx, 4096, BGDMA_LOCAL_READ, &region));
-	desc = bgdma_region_addr(region);
-	memcpy(desc + 1, nonsense, sizeof(*desc));
-	t.dest = self->node;
-	t.dest_ctx = self->ctx;
-	t.length = sizeof(*desc);
-	t.from.region = rts->chain_region;
-	t.from.offset = rts->chain_offset + 2 * sizeof(*desc);
-	bgdma_desc_rget(desc, &t);
-	require_is(0, bgdma_put(fifo, &(struct bgdma_put_attr){
-			.dest = origin->node, .dest_ctx = origin->ctx,
-			.length = sizeof(*desc),
-			.from = { region, sizeof(*desc) },
-			.to = { rts->chain_region, rts->chain_offset +
-				2 * sizeof(*desc) } }));
-	require_is(0, bgdma_rget(fifo, &(struct bgdma_rget_attr){
-			.dest = origin->node, .dest_ctx = origin->ctx,
-			.queue = rts->queue, .count = 1,
-			.from = { region, 0 } }));
-	return 0;
-}
-
 static int nonsense(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
@@ -503,12 +440,10 @@ static int nonsense(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, until_count(&module, &module.ended, 1));
 		require(module.last);
 		require_is(3, module.portion);
-		require_is(0, all_back(&module));
-		return member_close(&module.m);
+		return module_close(&module);
 	}
 	require_is(0, until_count(&module, &module.announced, 1));
-	if (spoil(&module, arg))
-		return 1;
+	require_is(0, chain_meddle(&module, arg));
 	return member_close(&module.m);
 }
 
