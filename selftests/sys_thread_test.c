@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "kselftest_harness.h"
-#include "sys_util.h"
+#include "sys_module.h"
 
 #define THREADS		4
 #define ROUNDS		200
@@ -147,6 +147,122 @@ TEST(threads_have_their_own_endpoints)
 {
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, own_endpoints, NULL, -1));
+}
+
+/* ---- Rendezvous --------------------------------------------------------- */
+
+#define LONG_MESSAGES	192
+#define LONG_BYTES	9000
+
+/* A thread that accepts every so many of the announcements. */
+struct acceptor {
+	struct module *module;
+	uint32_t first, next;
+	uint8_t (*mem)[3 * PAGE];
+	int result;
+	pthread_t thread;
+};
+
+static bool announced(void *arg)
+{
+	const struct acceptor *a = arg;
+
+	return a->module->announced.is > a->next;
+}
+
+/* Accept, and give every fourth up at once, if it is not too late. */
+static int accept_some(struct acceptor *a)
+{
+	struct module *module = a->module;
+	struct bgdma_accept_attr attr = { .length = LONG_BYTES };
+	uint32_t id;
+	int ret;
+
+	attr.id = &id;
+	for (a->next = a->first; a->next < LONG_MESSAGES; a->next += THREADS) {
+		require_is(0, member_until(&module->m, announced, a));
+		attr.data = a->mem[a->next];
+		require_is(0, take(module, a->next, attr));
+		if (a->next / THREADS % 4)
+			continue;
+		ret = bgdma_rendezvous_cancel(module->m.ep, id);
+		require(ret == 0 || ret == -ENOENT);
+	}
+	return 0;
+}
+
+static void *accept_thread(void *arg)
+{
+	struct acceptor *a = arg;
+
+	a->result = accept_some(a);
+	return NULL;
+}
+
+/* Threads of the user accept what the endpoint's own has heard of. */
+static int accepted(struct module *module, uint8_t (*mem)[3 * PAGE])
+{
+	struct acceptor a[THREADS];
+	uint32_t i;
+
+	for (i = 0; i < THREADS; i++) {
+		a[i] = (struct acceptor){
+			.module = module, .first = i, .mem = mem,
+		};
+		require_is(0, pthread_create(&a[i].thread, NULL, accept_thread,
+					     &a[i]));
+	}
+	for (i = 0; i < THREADS; i++) {
+		require_is(0, pthread_join(a[i].thread, NULL));
+		require_is(0, a[i].result);
+	}
+	require_is(0, until_count(module, &module->ended, LONG_MESSAGES));
+	/* Three of four were not given up. */
+	for (i = 0; i < LONG_MESSAGES; i++)
+		if (i / THREADS % 4)
+			require(message_is(mem[i], LONG_BYTES, i));
+	return 0;
+}
+
+static int long_messages(uint32_t rank, uint32_t size, void *arg)
+{
+	static uint8_t mem[LONG_MESSAGES][3 * PAGE] PINNED;
+	static struct module module;
+	struct bgdma_endpoint_attr *attr = arg;
+	uint32_t i;
+
+	(void)size;
+	require_is(0, module_open(&module, *attr));
+	for (i = 0; rank == 0 && i < LONG_MESSAGES; i++) {
+		message_fill(mem[i], LONG_BYTES, i);
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = i, .length = LONG_BYTES,
+				.data = mem[i], .portion = i % 3 ? 1000 : 0,
+				.portions = i % 3 == 2 ? BGDMA_PORTIONS_PACKETS :
+							 BGDMA_PORTIONS_PUT }));
+	}
+	if (rank == 0)
+		require_is(0, until_count(&module, &module.ended,
+					  LONG_MESSAGES));
+	else if (accepted(&module, mem))
+		return 1;
+	require(module.done.is >= LONG_MESSAGES * 3 / 4);
+	require_is(0, busy(&module, BGDMA_INJECTION));
+	require_is(0, busy(&module, BGDMA_RECEPTION));
+	require_is(0, module.troubles);
+	return member_close(&module.m);
+}
+
+TEST(lc1_sp3_threads_accept_and_give_up)
+{
+	struct bgdma_endpoint_attr attr = { .threads = BGDMA_THREADS_MANY };
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, long_messages, &attr, -1));
+	attr.progress = BGDMA_PROGRESS_THREAD;
+	EXPECT_TRUE(job_run(2, long_messages, &attr, -1));
+	attr.counters = BGDMA_COUNTERS_SHARED;
+	EXPECT_TRUE(job_run(2, long_messages, &attr, -1));
 }
 
 TEST_HARNESS_MAIN
