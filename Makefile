@@ -31,7 +31,7 @@ export BGDMA_BUILD := $(BUILD)
 .DEFAULT_GOAL := all
 .PHONY: all help deps deps-check kernels modules module lib tools demos perf \
 	selftests man doc check check-static check-user check-vm check-debug \
-	check-memory check-prepare \
+	check-prepare \
 	demo shell bench install dkms coverage fuzz fuzz-vm trinity storm clean
 
 all: modules tools demos selftests man	## modules for both kernels, all programs, man pages
@@ -111,9 +111,6 @@ check-vm: check-prepare	## the tests, in virtual machines
 check-debug: deps-check	## the tests on kernels that look for bugs (first time: builds them)
 	@tools/check/deps debug
 	@tools/check/check debug
-
-check-memory: deps-check	## all tests of the library with ASan, UBSan, LSan and TSan, and under valgrind
-	@tools/check/check memory
 
 coverage: deps-check tools demos selftests	## lines of the module that the tests reach
 	@tools/check/deps debug

@@ -335,7 +335,11 @@ void chain_stop(struct request *r)
 		desc_stop(desc + 1);
 		desc_stop(desc + 2);
 	}
-	for (k = 1; k <= r->portions; k++) {
+	/*
+	 * Towards the engine, which we meet once: it is faster than we where
+	 * nothing moves, and behind us could overtake us again.
+	 */
+	for (k = r->portions; k; k--) {
 		desc = chain_desc(r, portion_at(r, k)) + (k <= linked(r));
 		bgdma_store_release(&desc->length, __cpu_to_le32(0));
 	}
