@@ -155,7 +155,10 @@ void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
 	/* A counter, or the other side, may have told before. */
 	r = request_find(ep, target ? token_target(word) : token_origin(word),
 			 rank, target);
-	if (r)
+	/* What came in packets before it has died is to be copied first. */
+	if (r && target && r->packets && event->code == BGDMA_E_PEER_DOWN)
+		endpoint_peer_down(ep, rank);
+	else if (r)
 		request_fail(ep, r, event->code, portion_of(r, event));
 	else if (event->type == BGDMA_EVENT_REFUSED)
 		chains_examine(ep, rank, event->code);
