@@ -12,6 +12,7 @@ struct both {
 	enum bgdma_portions portions;
 	bool dies;
 	volatile bool told;
+	volatile bool late;		/* all was there before its end */
 };
 
 /* ---- Many that were not accepted --------------------------------------- */
@@ -101,7 +102,7 @@ TEST(lc2_each_of_two_thousand_cancels_is_known)
 /* ---- Chains in the middle ---------------------------------------------- */
 
 #define LONG		8000000
-#define PORTION		200U
+#define PORTION		250U	/* as many as there can be, nearly */
 
 /*
  * Its origin gives a chain up, or dies, while it goes on: what comes before the
@@ -126,7 +127,7 @@ static int middle(uint32_t rank, uint32_t size, void *arg)
 			bgdma_endpoint_wait(module.m.ep, 1000000);
 		if (both->dies)
 			raise(SIGKILL);
-		require_is(0, give_up(&module, id));
+		require(give_up(&module, id) != -EINVAL);
 	} else {
 		require_is(0, until_count(&module, &module.announced, 1));
 		memset(mem, 0xee, LONG);
@@ -138,6 +139,10 @@ static int middle(uint32_t rank, uint32_t size, void *arg)
 		both->told = true;
 	}
 	require_is(0, until_count(&module, &module.ended, 1));
+	both->late |= module.last == 0;
+	if (both->late)
+		return both->dies ? member_leave(&module.m) :
+				    member_close(&module.m);
 	require_is(both->dies ? -EHOSTDOWN : -ECANCELED, module.last);
 	require(module.portion >= 1 && module.portion < LONG / PORTION);
 	if (rank == 1) {
@@ -151,10 +156,18 @@ static int middle(uint32_t rank, uint32_t size, void *arg)
 	return both->dies ? member_leave(&module.m) : member_close(&module.m);
 }
 
+/* Again, where the machine had no time for the one that had to end it. */
 static bool middle_run(struct both *both)
 {
-	both->told = false;
-	return job_run(2, middle, both, both->dies ? 0 : -1);
+	unsigned int tries = 0;
+	bool good;
+
+	do {
+		both->told = false;
+		both->late = false;
+		good = job_run(2, middle, both, both->dies ? 0 : -1);
+	} while (good && both->late && ++tries < 20);
+	return good && !both->late;
 }
 
 TEST(sp3a_x3_a_chain_that_is_ended_names_where_it_was)

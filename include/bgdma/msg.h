@@ -64,7 +64,7 @@ struct bgdma_msg_message;
 /**
  * struct bgdma_msg_attr - how messages are sent; the same on all processes
  * @eager_bytes: longer messages go by rendezvous; up to 32,768; 0: the variable
- *	BGDMA_EAGER_BYTES, or 4,096
+ *	BGDMA_EAGER_BYTES, or 8,192
  * @unexpected_bytes: memory for messages that were not received yet, of all
  *	peers together; 0: BGDMA_UNEXPECTED_BYTES, or 16 MiB. Each peer has an
  *	equal part, of which a message takes its length and 384 bytes; one that

@@ -170,7 +170,7 @@ typedef void bgdma_trouble_fn(void *arg, const struct bgdma_trouble_info *info);
  * @copy_bytes: of each channel, a power of two, for messages that are not in a
  *	region; 0: 262,144
  * @control_bytes: of the reception FIFO of control packets; 0: 65,536
- * @data_bytes: of that of all others; 0: 1,048,576, or 32,768 for each process
+ * @data_bytes: of that of all others; 0: 1,048,576, or 65,536 for each process
  * @inj_counters: for long messages, see <bgdma/rendezvous.h>; 0: 64. The
  *	context has 16 more
  * @rec_counters: the same

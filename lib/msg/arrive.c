@@ -152,7 +152,7 @@ static void message_deliver(struct bgdma_msg *msg, struct bgdma_msg_message *m,
 	message_free(msg, m);
 }
 
-static SELDOM void arriving_end(struct bgdma_msg *msg, uint32_t rank, int error)
+static APART void arriving_end(struct bgdma_msg *msg, uint32_t rank, int error)
 {
 	struct msg_peer *peer = &msg->peer[rank];
 	struct bgdma_msg_message *m = peer->in.message;
@@ -175,12 +175,9 @@ void arriving_fail(struct bgdma_msg *msg, uint32_t rank, int error)
 		arriving_end(msg, rank, error);
 }
 
-/*
- * The next packet of a message. Apart, but not SELDOM: where that is, gcc
- * copies byte by byte.
- */
-static __attribute__((noinline)) int eager_go_on(struct bgdma_msg *msg, uint32_t rank,
-		       const struct bgdma_packet *packet)
+/* The next packet of a message. */
+static APART int eager_go_on(struct bgdma_msg *msg, uint32_t rank,
+			     const struct bgdma_packet *packet)
 {
 	struct arriving *in = &msg->peer[rank].in;
 

@@ -10,7 +10,7 @@
 
 #include "internal.h"
 
-#define EAGER_DEFAULT		4096U
+#define EAGER_DEFAULT		8192U
 #define UNEXPECTED_DEFAULT	(16ULL << 20)
 #define ANNOUNCED_DEFAULT	131072U
 

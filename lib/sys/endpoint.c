@@ -16,7 +16,7 @@
 #define COPY_MAX		(64U << 20)
 #define CONTROL_DEFAULT		(64U << 10)
 #define DATA_DEFAULT		(1U << 20)
-#define DATA_EACH		(32U << 10)
+#define DATA_EACH		(64U << 10)
 #define COUNTERS_DEFAULT	64
 #define SPARE			16	/* FIFOs and counters for the user */
 #define EVENTS_MIN		64
