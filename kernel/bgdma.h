@@ -517,6 +517,7 @@ enum bgdma_hold {
 	BGDMA_HOLD_POLLED,	/* contexts looked at in one hold of their lock */
 	BGDMA_HOLD_PARKED,	/* streams woken in one hold of theirs */
 	BGDMA_HOLD_RUNG,	/* FIFOs rung in one look at polled contexts */
+	BGDMA_HOLD_PASSED,	/* streams of the dead passed over in one hold */
 };
 
 int bgdma_engine_init(void);

@@ -448,7 +448,8 @@ TRACE_EVENT(bgdma_hold,
 		  __print_symbolic(__entry->what,
 				   { BGDMA_HOLD_POLLED, "polled" },
 				   { BGDMA_HOLD_PARKED, "parked" },
-				   { BGDMA_HOLD_RUNG, "rung" }),
+				   { BGDMA_HOLD_RUNG, "rung" },
+				   { BGDMA_HOLD_PASSED, "passed" }),
 		  __entry->n)
 );
 

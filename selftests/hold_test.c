@@ -48,6 +48,17 @@ struct batches {
 /* Each test is a process of its own. */
 static struct batches seen;
 
+/* How large the batch of a line is; 0: it is of no batch of that kind. */
+static unsigned int batch(const char *line, const char *kind)
+{
+	char begin[64];
+	const char *at;
+
+	snprintf(begin, sizeof(begin), " bgdma_hold: %s n=", kind);
+	at = strstr(line, begin);
+	return at ? (unsigned int)atoi(at + strlen(begin)) : 0;
+}
+
 /*
  * The full batches of a kind so far. What was read goes: the rest would push
  * what comes later out of the buffer.
@@ -55,19 +66,14 @@ static struct batches seen;
 static struct batches batches(const char *kind)
 {
 	FILE *lines = tracing_lines();
-	char line[256], begin[64];
+	char line[256];
 	unsigned int n;
 
-	snprintf(begin, sizeof(begin), " bgdma_hold: %s n=", kind);
 	while (fgets(line, sizeof(line), lines)) {
-		const char *at = strstr(line, begin);
-
-		if (!at)
-			continue;
-		n = (unsigned int)atoi(at + strlen(begin));
+		n = batch(line, kind);
 		if (n > seen.largest)
 			seen.largest = n;
-		seen.n++;
+		seen.n += n > 0;
 	}
 	fclose(lines);
 	tracing_clear();
@@ -156,6 +162,45 @@ TEST_F(hold, x2_of_doorbells_for_nothing)
 	EXPECT_GT(RUNG_MAX + FIFOS, batches("rung").largest);
 	for (i = 0; i < RINGERS; i++)
 		node_close(&n[i]);
+}
+
+/* Whether there is one, which stays to be read. */
+static bool batch_told(const char *kind)
+{
+	FILE *lines = tracing_lines();
+	bool told = false;
+	char line[256];
+
+	while (!told && fgets(line, sizeof(line), lines))
+		told = batch(line, kind);
+	fclose(lines);
+	return told;
+}
+
+/* Their partition is deleted while all of them are on the run list. */
+TEST_F(hold, x2_of_streams_of_a_deleted_partition)
+{
+	struct bgdma_desc d;
+	struct region r;
+	struct inj f;
+	struct node n;
+	unsigned int i, k;
+
+	crowd_new(&n, 0, WAITERS);
+	region_new(&r, &n, 2 * MIB);
+	/* More than the engine can do meanwhile. */
+	d = d_copy(r.handle, 0, r.handle, MIB, MIB);
+	for (i = 0; i < WAITERS; i++) {
+		ASSERT_EQ(0, inj_try(&f, &n, BGDMA_ID_ANY, 16));
+		for (k = 0; k < 15; k++)
+			put_in(&f, &d);
+		post(&f);
+	}
+	EXPECT_EQ(0, batches("passed").n);
+	ASSERT_EQ(0, partition("del", PARTITION, ""));
+	EXPECT_TRUE(until(batch_told("passed")));
+	EXPECT_EQ(HOLD_MAX, batches("passed").largest);
+	node_close(&n);
 }
 
 TEST_HARNESS_MAIN

@@ -8,6 +8,7 @@
  * one stream only, which two threads at the same time cannot run.
  */
 #include "../bgdma.h"
+#include "../trace.h"
 #include "busy.h"
 #include "engine.h"
 
@@ -133,8 +134,10 @@ struct bgdma_stream *bgdma_rq_pick(struct bgdma_engine *e, bool *more)
 		}
 		bgdma_rq_leave(ctx);
 		/* Those of a partition that was deleted may be many. */
-		if (++n % BGDMA_HOLD_MAX == 0) {
+		if (++n >= BGDMA_HOLD_MAX) {
 			spin_unlock(&e->rq_lock);
+			trace_bgdma_hold(BGDMA_HOLD_PASSED, n);
+			n = 0;
 			spin_lock(&e->rq_lock);
 		}
 	}
