@@ -44,6 +44,7 @@ struct forgery {
 	unsigned int times;		/* 0: once */
 	bool there;			/* made by the victim's engine */
 	bool malformed;			/* as the victim sees it */
+	bool wrong_serial;
 	enum mode sent, coming;		/* of the forger's messages */
 	int result;			/* of the one that the victim sends */
 	uint32_t portion;		/* at which it is said to have failed */
@@ -128,6 +129,8 @@ static const struct forgery cuts[] = {
 	{ CUT(BGDMA_E_CANCELLED, 3, 0), .high = SENT, .sent = CHAIN,
 	  .result = -ECANCELED, .portion = 3 },
 	{ CUT(0xdeadbeef, 0, 0), .high = SENT, .result = -EIO },
+	{ CUT(BGDMA_E_ABORTED, 0, 0), .high = SENT, .wrong_serial = true,
+	  IGNORED },
 };
 
 static const struct forgery others[] = {
@@ -292,7 +295,9 @@ static int hollow_send(struct player *p, enum mode mode)
 	return bgdma_region_free(region);
 }
 
-static int forgery_send(struct player *p, const struct forgery *f)
+/* @serial: of the message from the victim, which a cut has to name. */
+static int forgery_send(struct player *p, const struct forgery *f,
+			uint32_t serial)
 {
 	uint64_t word = forge_word(name_of(p->stage, f, f->high),
 				   name_of(p->stage, f, f->low));
@@ -302,6 +307,8 @@ static int forgery_send(struct player *p, const struct forgery *f)
 
 	if (!strcmp(f->operation, "stop"))
 		copy.stop.serial = __cpu_to_le32(p->stage->serial[FRIEND]);
+	if (f->length == sizeof(copy.cut) && !strcmp(f->operation, "cut"))
+		copy.cut.serial = __cpu_to_le32(serial + f->wrong_serial);
 	for (i = 0; i < (f->times ? f->times : 1); i++)
 		require_is(0, f->there ?
 			   forge_there(&p->forger, VICTIM, id, word, copy.bytes,
@@ -319,7 +326,7 @@ static int forger_round(struct player *p, const struct forgery *f)
 	require_is(0, player_hear(p, 1, &rts));
 	require_is(0, player_fence(p));
 	require_is(0, player_fence(p));
-	require_is(0, forgery_send(p, f));
+	require_is(0, forgery_send(p, f, rts.serial));
 	require_is(0, player_fence(p));
 	require_is(0, player_fence(p));
 	if (f->result == GOES_ON) {

@@ -431,7 +431,8 @@ BGDMA_API int bgdma_endpoint_commit(struct bgdma_endpoint *ep,
  * struct bgdma_module_attr - what an endpoint does for a module
  * @work: called at the end of each progress, where callbacks run: to do what
  *	found no room before. It returns how much was done, or -EAGAIN: nothing,
- *	and some is left. NULL: nothing to do
+ *	and some is left; or -ENOMEM: the same, and only time helps. NULL:
+ *	nothing to do
  * @trouble: called before that of struct bgdma_endpoint_attr; NULL: not
  * @release: called once, by bgdma_endpoint_destroy(), after the last of all
  *	callbacks; NULL: not

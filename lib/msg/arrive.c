@@ -398,7 +398,7 @@ static int announced(struct bgdma_msg *msg, uint32_t rank,
 	m->rts = rts;
 	peer->held.announced++;
 	/* It may have been the last that the sender could announce. */
-	if (peer->owed.announced)
+	if (peer->owed.announced || peer->owed.memory)
 		credit_due(msg, peer);
 	fifo_owe(msg, peer, MESSAGE_COST);
 	r = posted_take(msg, key);

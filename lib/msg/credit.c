@@ -7,11 +7,12 @@
  *   even short messages, of which less is kept.
  * - Messages that are announced, until they are received. Who has none waits.
  * - Room in the reception FIFO, until messages are looked at. Who has none waits:
- *   so a process that makes no progress fills no FIFO, and holds up nothing in
- *   the channels of its senders but what is for itself.
+ *   so a process that makes no progress fills no data FIFO, and holds up nothing
+ *   in the channels of its senders but what is for itself.
  *
- * It is given back half a window at a time; what is announced also when there
- * was none left, since a message that waits may be what is received next.
+ * It is given back half a window at a time; memory and what is announced also
+ * when nothing more could be announced, since a message that waits may be what is
+ * received next.
  */
 #include <errno.h>
 #include <string.h>
@@ -86,7 +87,7 @@ static bool is_due(const struct bgdma_msg *msg, const struct msg_peer *peer)
 	return peer->owed.memory >= msg->window.memory / 2 ||
 	       peer->owed.fifo >= msg->window.fifo / 2 ||
 	       peer->owed.announced >= msg->window.announced / 2 ||
-	       (peer->owed.announced &&
+	       ((peer->owed.announced || peer->owed.memory) &&
 		peer->held.announced == msg->window.announced);
 }
 

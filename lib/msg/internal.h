@@ -236,7 +236,8 @@ static inline void memory_owe(struct bgdma_msg *msg, struct msg_peer *peer,
 			      uint64_t length)
 {
 	peer->owed.memory += message_cost(length);
-	if (bgdma_unlikely(peer->owed.memory >= msg->window.memory / 2))
+	if (bgdma_unlikely(peer->owed.memory >= msg->window.memory / 2 ||
+			   peer->held.announced == msg->window.announced))
 		credit_due(msg, peer);
 }
 

@@ -94,8 +94,9 @@ static SELDOM int work_left(struct bgdma_msg *msg)
 	}
 	if (n)
 		return n;
-	return again || msg->due || msg->retries.first || msg->refusals ?
-	       -EAGAIN : 0;
+	if (again || msg->stuck || msg->refusals)
+		return -ENOMEM;
+	return msg->due || msg->retries.first ? -EAGAIN : 0;
 }
 
 static int work(void *arg)

@@ -68,8 +68,14 @@ static int nothing_create(struct bgdma_msg *msg)
 		return 0;
 	ret = bgdma_region_alloc(bgdma_endpoint_ctx(msg->ep), 1,
 				 BGDMA_LOCAL_READ, &msg->nothing);
-	return ret ? ret : bgdma_endpoint_expose(msg->ep, msg->nothing,
-						 BGDMA_RIGHT_READ);
+	if (ret)
+		return ret;
+	ret = bgdma_endpoint_expose(msg->ep, msg->nothing, BGDMA_RIGHT_READ);
+	if (ret) {
+		(void)bgdma_region_free(msg->nothing);
+		msg->nothing = NULL;
+	}
+	return ret;
 }
 
 static int announce(struct bgdma_msg_request *r, struct msg_peer *peer)
@@ -135,6 +141,9 @@ static int send_try(struct bgdma_msg_request *r, struct msg_peer *peer)
 	enum course way = course(r, peer);
 	int ret;
 
+	/* Who has gone gives no credit back. */
+	if (peer->down)
+		return -EHOSTDOWN;
 	if (way == NOT_YET)
 		return -EAGAIN;
 	if (way == ANNOUNCED)
@@ -177,7 +186,8 @@ void sends_fail(struct msg_peer *peer, int error)
 
 bool send_cancel(struct bgdma_msg_request *r)
 {
-	struct request_queue *queue = &r->msg->peer[r->key.rank].sends;
+	struct msg_peer *peer = &r->msg->peer[r->key.rank];
+	struct request_queue *queue = &peer->sends;
 	struct bgdma_msg_request **at = &queue->first;
 
 	while (*at && *at != r)
@@ -188,6 +198,9 @@ bool send_cancel(struct bgdma_msg_request *r)
 	if (!*at)
 		queue->last = at;
 	r->queued = false;
+	/* What waited behind it may have the credit that it lacked. */
+	if (sends_can_go(peer))
+		peer_due(r->msg, peer);
 	return true;
 }
 

@@ -48,6 +48,7 @@ static int cut_send(struct bgdma_endpoint *ep, const struct request *r,
 		.code = __cpu_to_le32(code),
 		.portion = __cpu_to_le32(portion),
 		.by_origin = __cpu_to_le32(!r->target),
+		.serial = __cpu_to_le32(r->target ? r->rts.serial : r->serial),
 	};
 	const struct bgdma_send_attr send = {
 		.word = r->target ? tokens_make(r->rts.token, r->token) :
@@ -131,7 +132,8 @@ int on_cut(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	rendezvous_progress(ep);
 	r = wire.by_origin ? request_of_origin(ep, origin, rank) :
 			     request_find(ep, origin, rank, false);
-	if (!r)
+	if (!r || __le32_to_cpu(wire.serial) !=
+		  (r->target ? r->rts.serial : r->serial))
 		return 0;
 	request_broken(ep, r, result_of(code), code,
 		       portion <= r->portions ? portion : 0);
@@ -163,10 +165,12 @@ static int stop_send(struct bgdma_endpoint *ep, const struct request *r)
  * The answer for a message that is not here: it was not accepted, or is over.
  * It goes the way of a CTS, behind all that told of the end, and is fenced.
  */
-static int stop_answer(struct bgdma_endpoint *ep, uint32_t rank, uint32_t token)
+static int stop_answer(struct bgdma_endpoint *ep, uint32_t rank,
+		       uint32_t serial, uint32_t token)
 {
 	const struct cut_wire wire = {
 		.code = __cpu_to_le32(BGDMA_E_CANCELLED),
+		.serial = __cpu_to_le32(serial),
 	};
 	struct bgdma_transfer t = bgdma__no_transfer();
 	struct bgdma_desc desc;
@@ -188,13 +192,22 @@ void stops_progress(struct bgdma_endpoint *ep, uint32_t rank)
 	struct stop *s;
 
 	while ((s = peer->stops_due)) {
-		if (stop_answer(ep, rank, s->token) == -EAGAIN) {
+		if (stop_answer(ep, rank, s->told, s->token) == -EAGAIN) {
 			ep->marks_due = true;
 			return;
 		}
 		peer->stops_due = s->next_due;
 		s->due = false;
 	}
+}
+
+static void stop_due(struct peer *peer, struct stop *s)
+{
+	if (s->due)
+		return;
+	s->due = true;
+	s->next_due = peer->stops_due;
+	peer->stops_due = s;
 }
 
 /* Remember it, if there is memory, and answer. */
@@ -207,17 +220,25 @@ static void stop_add(struct bgdma_endpoint *ep, uint32_t rank, uint32_t serial,
 	if (!peer->stops)
 		peer->stops = calloc(STOPS, sizeof(*peer->stops));
 	if (!peer->stops) {
-		(void)stop_answer(ep, rank, token);
+		(void)stop_answer(ep, rank, serial, token);
 		return;
 	}
 	s = &peer->stops[serial % STOPS];
 	s->serial = serial;
+	s->told = serial;
 	s->token = token;
-	if (s->due)
-		return;
-	s->due = true;
-	s->next_due = peer->stops_due;
-	peer->stops_due = s;
+	stop_due(peer, s);
+	stops_progress(ep, rank);
+}
+
+void stops_again(struct bgdma_endpoint *ep, uint32_t rank)
+{
+	struct peer *peer = &ep->peer[rank];
+	struct stop *s;
+
+	for (s = peer->stops; s && s < peer->stops + STOPS; s++)
+		if (s->told)
+			stop_due(peer, s);
 	stops_progress(ep, rank);
 }
 

@@ -201,10 +201,12 @@ struct request {
 
 /*
  * A message that its origin gave up before it was accepted; @serial 0: none.
+ * @told: what its origin is told of, also when it was accepted meanwhile
  * @due: its origin has to be told yet
  */
 struct stop {
 	uint32_t serial;
+	uint32_t told;
 	uint32_t token;
 	bool due;
 	struct stop *next_due;
@@ -287,6 +289,7 @@ struct bgdma_endpoint {
 	struct table table[2];
 	struct module *modules;
 	bool work_left;		/* of some module, for which there is no room */
+	bool work_late;		/* or no memory */
 
 	struct bgdma_rget_queue *rgq[RGQS];
 	struct pool pool[2];	/* by kind of counter */
@@ -384,6 +387,7 @@ static inline unsigned int modules_work(struct bgdma_endpoint *ep)
 	int ret;
 
 	ep->work_left = false;
+	ep->work_late = false;
 	for (module = ep->modules; module; module = module->next) {
 		if (!module->attr.work)
 			continue;
@@ -392,6 +396,8 @@ static inline unsigned int modules_work(struct bgdma_endpoint *ep)
 			n += (unsigned int)ret;
 		else if (ret == -EAGAIN)
 			ep->work_left = true;
+		else if (ret == -ENOMEM)
+			ep->work_late = true;
 	}
 	return n;
 }
@@ -528,6 +534,8 @@ void rendezvous_missed(struct bgdma_endpoint *ep);
 bgdma_packet_fn on_cut, on_stop;
 /* Answer those of a process that were not yet. */
 void stops_progress(struct bgdma_endpoint *ep, uint32_t rank);
+/* Answer all of a process again: some answer may have been dropped. */
+void stops_again(struct bgdma_endpoint *ep, uint32_t rank);
 /* Whether the origin of a message has given it up: asked once. */
 bool stop_asked(struct bgdma_endpoint *ep, uint32_t rank, uint32_t serial);
 /* End a request of which something failed, at a portion, or 0: see there. */

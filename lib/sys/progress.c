@@ -391,7 +391,7 @@ static bool sleep_shorten(struct bgdma_endpoint *ep, int64_t *timeout_ns)
 {
 	int64_t most = INT64_MAX, next;
 
-	if (ep->no_room || (ep->work_left && !ep->asking))
+	if (ep->no_room || ep->work_late || (ep->work_left && !ep->asking))
 		most = NAP_NS;
 	ep->no_room = false;
 	next = suspects_next(ep);

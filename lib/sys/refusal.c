@@ -102,6 +102,7 @@ int on_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 		r->answered = false;
 		queue_add(&ep->unanswered, r);
 	}
+	stops_again(ep, rank);
 	return 0;
 }
 

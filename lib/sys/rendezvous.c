@@ -272,6 +272,9 @@ static void counter_ended(struct bgdma_endpoint *ep, struct pool *pool,
 	} else if (code && r->portions > 1) {
 		chain_suspect(ep, r, counter, code);
 	} else if (code) {
+		/* It shows no more, should there be no room to tell now. */
+		(void)bgdma_counter_clear_error(counter);
+		bgdma_counter_clear_hit(counter);
 		request_fail(ep, r, code, 0);
 	} else if (r->target || r->portions == 1 || r->took) {
 		request_end(ep, r, r->result);

@@ -81,7 +81,6 @@ static void cts_took(const struct bgdma_endpoint *ep, const struct request *r,
 	struct bgdma_transfer t = bgdma__no_transfer();
 	const struct took_wire wire = {
 		.bytes = __cpu_to_le64(r->bytes),
-		.refused = __cpu_to_le32(!r->bytes),
 		.chains = __cpu_to_le32(r->chains),
 	};
 
@@ -100,7 +99,7 @@ unsigned int cts_end(const struct bgdma_endpoint *ep, const struct request *r,
 {
 	unsigned int n = 0;
 
-	if (r->bytes && !r->exclusive && !r->packets)
+	if (!r->exclusive && !r->packets)
 		cts_tail(ep, r, &desc[n++]);
 	if (r->rts.flags & RTS_SHARED || r->bytes < r->announced ||
 	    r->rts.portions > 1)
@@ -179,6 +178,25 @@ void chains_end(struct bgdma_endpoint *ep, struct request *r)
 	}
 }
 
+/*
+ * The took of a message of which nothing moves, and which is over: not in a CTS,
+ * which another's refusal could take along.
+ */
+static int refusal_send(struct bgdma_endpoint *ep, const struct request *r)
+{
+	const struct operation *op =
+		operation_find(&ep->table[BGDMA_POINT_TO_POINT], ep->took_id);
+	const struct took_wire wire = {
+		.refused = __cpu_to_le32(1), .chains = __cpu_to_le32(1),
+	};
+	const struct bgdma_send_attr send = {
+		.word = tokens_make(r->rts.token, r->token),
+		.data = &wire, .length = sizeof(wire),
+	};
+
+	return send_one(ep, op, &send, r->rank, 0);
+}
+
 /* 0: it is on its way, or parked. */
 static int cts_send(struct bgdma_endpoint *ep, struct request *r)
 {
@@ -186,6 +204,12 @@ static int cts_send(struct bgdma_endpoint *ep, struct request *r)
 	unsigned int n;
 	int ret;
 
+	if (!r->bytes) {
+		ret = refusal_send(ep, r);
+		if (!ret)
+			request_end(ep, r, 0);
+		return ret;
+	}
 	if (r->portions > 1) {
 		if (!chains_begin(ep, r))
 			return 0;
@@ -200,9 +224,6 @@ static int cts_send(struct bgdma_endpoint *ep, struct request *r)
 		return ret;
 	answer_begun(ep, r);
 	r->answered = true;
-	/* Nothing will come. */
-	if (!r->bytes)
-		request_end(ep, r, 0);
 	return 0;
 }
 

@@ -58,7 +58,7 @@ struct cut_wire {
 	__le32 code;
 	__le32 portion;		/* or 0 */
 	__le32 by_origin;
-	__le32 resv;
+	__le32 serial;		/* of the RTS: tokens come again */
 };
 
 _Static_assert(sizeof(struct cut_wire) <= BGDMA_INLINE_MAX, "inline");

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What one message does is not to hurt others.
+ */
+#include "kselftest_harness.h"
+#include "sys_module.h"
+
+#define BIG	(32U << 20)
+#define REFUSED	5
+
+/*
+ * A message that cannot be fetched, between one that takes its time and some
+ * that are refused: their origin is told all the same.
+ */
+static int refusals(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t big[BIG] PINNED, mem[64];
+	struct bgdma_region *region;
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	if (rank == 0) {
+		require_is(0, bgdma_region_register(
+				bgdma_endpoint_ctx(module.m.ep), mem,
+				sizeof(mem), BGDMA_LOCAL_READ, &region));
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = 0, .length = BIG,
+				.data = big }));
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = 1, .length = sizeof(mem),
+				.from = { region, 0 } }));
+		for (i = 0; i < REFUSED; i++)
+			require_is(0, announce(&module,
+				(struct bgdma_rendezvous_attr){
+				.dest = 1, .word = 2 + i, .length = 64,
+				.data = mem }));
+		require_is(0, bgdma_region_free(region));
+	} else {
+		require_is(0, until_count(&module, &module.announced,
+					  2 + REFUSED));
+	}
+	require_is(0, bgdma_job_fence(module.m.job));
+	if (rank == 1) {
+		require_is(0, take(&module, 0, (struct bgdma_accept_attr){
+				.length = BIG, .data = big }));
+		require_is(0, take(&module, 1, (struct bgdma_accept_attr){
+				.length = 64, .data = mem }));
+		for (i = 0; i < REFUSED; i++)
+			require_is(0, bgdma_rendezvous_refuse(module.m.ep,
+						&module.kept[2 + i]));
+	}
+	require_is(0, until_count(&module, &module.ended,
+				  rank ? 2 : 2 + REFUSED));
+	return member_close(&module.m);
+}
+
+TEST(lc3_a_refusal_behind_a_failure_arrives)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, refusals, NULL, -1));
+}
+
+/* ---- A cut that finds no room ------------------------------------------ */
+
+static int nothing(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	(void)arg;
+	(void)rank;
+	(void)packet;
+	return 0;
+}
+
+/* A message of 0 to 1 fails when 1 has no room to say so, because of 2. */
+static int no_room(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[64];
+	uint32_t control;
+	const struct test_operation ops[] = {
+		{ "rts", on_rts, 0, &module.rts },
+		{ "eager", on_eager, 0, &module.eager },
+		{ "control", nothing, BGDMA_OPERATION_CONTROL, &control },
+	};
+	struct bgdma_endpoint_attr attr = {
+		.channels = 1, .trouble = on_trouble, .arg = &module,
+	};
+	struct bgdma_region *region;
+	volatile bool *go = arg;
+	uint32_t i;
+	int ret;
+
+	(void)size;
+	require_is(0, member_open(&module.m, &attr));
+	require_is(0, member_commit(&module.m, ops, 3, &module));
+	if (rank == 0) {
+		require_is(0, bgdma_region_register(
+				bgdma_endpoint_ctx(module.m.ep), mem,
+				sizeof(mem), BGDMA_LOCAL_READ, &region));
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = 0, .length = sizeof(mem),
+				.from = { region, 0 } }));
+		require_is(0, bgdma_region_free(region));
+	} else if (rank == 1) {
+		require_is(0, until_count(&module, &module.announced, 1));
+	}
+	require_is(0, bgdma_job_fence(module.m.job));
+	if (rank == 1) {
+		require_is(0, take(&module, 0, (struct bgdma_accept_attr){
+				.length = 64, .data = mem }));
+		usleep(100000);
+		/* Until the channel is full, and stays so. */
+		for (i = 0; i < 50; i++) {
+			while (!(ret = bgdma_endpoint_send(module.m.ep,
+					&(struct bgdma_send_attr){
+					.operation = control, .dest = 2 })))
+				;
+			require_is(-EAGAIN, ret);
+			usleep(2000);
+		}
+		require(bgdma_endpoint_progress(module.m.ep, 0) >= 0);
+		*go = true;
+	}
+	if (rank == 2) {
+		for (i = 0; i < 3000 && !*go; i++)
+			usleep(1000);
+		require(*go);
+	}
+	if (rank < 2)
+		require_is(0, until_count(&module, &module.ended, 1));
+	return member_close(&module.m);
+}
+
+TEST(lc3_a_cut_without_room_waits_without_spinning)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, no_room, shared(sizeof(bool)), -1));
+}
+
+/* ---- A late stop ------------------------------------------------------- */
+
+/* A cancel that came too late ends no later message that has the same token. */
+static int late(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[4][64];
+	volatile bool *go = arg;
+	uint32_t id[3], i;
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	if (rank == 0)
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = 0, .length = 64,
+				.data = mem[0], .id = &id[0] }));
+	if (rank == 1) {
+		require_is(0, take_next(&module, 0, (struct bgdma_accept_attr){
+				.length = 64, .data = mem[0] }));
+		require_is(0, until_count(&module, &module.ended, 1));
+	}
+	require_is(0, bgdma_job_fence(module.m.job));
+	if (rank == 1) {
+		while (!*go)
+			usleep(1000);
+		/* The stop is answered first. */
+		for (i = 0; i < 200; i++) {
+			usleep(1000);
+			bgdma_endpoint_progress(module.m.ep, 0);
+		}
+		for (i = 1; i <= 2; i++)
+			require_is(0, take_next(&module, i,
+					(struct bgdma_accept_attr){
+					.length = 64, .data = mem[i] }));
+		require_is(0, until_count(&module, &module.ended, 3));
+		require_is(3, module.done.is);
+		return member_close(&module.m);
+	}
+	require_is(0, bgdma_rendezvous_cancel(module.m.ep, id[0]));
+	require_is(0, until_count(&module, &module.ended, 1));
+	require_is(1, module.done.is);
+	for (i = 0; i < 254; i++) {
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 0, .word = i, .length = 64,
+				.data = mem[1] }));
+		require_is(0, take_next(&module, i, (struct bgdma_accept_attr){
+				.length = 64, .data = mem[2] }));
+		require_is(0, until_count(&module, &module.ended,
+					  1 + 2 * (i + 1)));
+	}
+	for (i = 1; i <= 2; i++)
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = i, .length = 64,
+				.data = mem[i], .id = &id[i] }));
+	*go = true;
+	require_is(0, until_count(&module, &module.ended, 1 + 2 * 254 + 2));
+	require_is(1 + 2 * 254 + 2, module.done.is);
+	return member_close(&module.m);
+}
+
+TEST(lc2_a_late_cancel_ends_no_later_message)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, late, shared(sizeof(bool)), -1));
+}
+
+TEST_HARNESS_MAIN
