@@ -87,8 +87,9 @@ static const struct forgery wholes[] = {
 	WHOLE(FAILS, SET(region, HANDLE(SECRET))),
 	WHOLE(FAILS, SET(region, 0), SET(flags, RTS_SHARED)),
 	WHOLE(FAILS, SET(offset, 2 * ROOM)),
-	WHOLE(FAILS, SET(offset, UINT64_MAX)),
-	WHOLE(FAILS, SET(offset, UINT64_MAX - BYTES + 1)),
+	WHOLE(MALFORMED, SET(offset, UINT64_MAX)),
+	WHOLE(MALFORMED, SET(offset, UINT64_MAX - BYTES + 1)),
+	WHOLE(FAILS, SET(offset, UINT64_MAX - BYTES)),
 	WHOLE(FAILS, SET(length, BGDMA_RENDEZVOUS_MAX),
 	      SET(region, HANDLE(SMALL))),
 	WHOLE(FINE, SET(length, 2 * ROOM)),
@@ -132,9 +133,9 @@ static const struct forgery chains[] = {
 	/* The message itself is not there. */
 	PACED(FAILS, SET(region, 12345)),
 	PACED(FAILS, SET(region, 12345), SET(flags, RTS_PACKETS)),
-	/* All but the first portion is. */
-	PACED(ENDS, SET(offset, UINT64_MAX)),
-	PACED(FAILS, SET(offset, UINT64_MAX), SET(flags, RTS_PACKETS)),
+	/* All but the first portion would be. */
+	PACED(MALFORMED, SET(offset, UINT64_MAX)),
+	PACED(MALFORMED, SET(offset, UINT64_MAX), SET(flags, RTS_PACKETS)),
 	PACED(FAILS, SET(offset, 2 * ROOM - 2500)),
 	PACED(FAILS, SET(offset, 2 * ROOM - 2500), SET(flags, RTS_PACKETS)),
 	PACED(FAILS, SET(region, HANDLE(SECRET)), SET(flags, RTS_SHARED)),

@@ -136,7 +136,7 @@ int on_cut(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 		  (r->target ? r->rts.serial : r->serial))
 		return 0;
 	request_broken(ep, r, result_of(code), code,
-		       portion <= r->portions ? portion : 0);
+		       r->portions > 1 && portion <= r->portions ? portion : 0);
 	return 0;
 }
 

@@ -620,6 +620,8 @@ void channel_destroy(struct channel *ch);
 unsigned int channels_repair(struct bgdma_endpoint *ep);
 
 /* progress.c */
+/* Look at what the engine tells: how much. */
+unsigned int events_progress(struct bgdma_endpoint *ep);
 int wake_create(struct bgdma_endpoint *ep);
 void wake_destroy(struct bgdma_endpoint *ep);
 /* Of the clock that deadlines are of. */

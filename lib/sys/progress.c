@@ -254,7 +254,7 @@ static void event_handle(struct bgdma_endpoint *ep,
 		event_refused(ep, event);
 }
 
-static unsigned int events_progress(struct bgdma_endpoint *ep)
+unsigned int events_progress(struct bgdma_endpoint *ep)
 {
 	const struct bgdma_event *event;
 	unsigned int n = 0;

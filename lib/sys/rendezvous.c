@@ -232,6 +232,7 @@ int bgdma_rts_read(struct bgdma_rts *rts, uint32_t rank,
 	rts->in_flight = __le32_to_cpu(wire.in_flight);
 	rts->serial = __le32_to_cpu(wire.serial);
 	if (!rts->length || rts->length > BGDMA_RENDEZVOUS_MAX ||
+	    rts->offset > UINT64_MAX - rts->length ||
 	    !rts->token || rts->token & ~TOKEN_MASK || !rts->serial ||
 	    !rts->portions || rts->portions > BGDMA_PORTIONS_MAX ||
 	    !rts->in_flight || rts->in_flight > BGDMA_IN_FLIGHT_MAX ||

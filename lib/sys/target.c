@@ -384,6 +384,7 @@ int bgdma_rendezvous_refuse(struct bgdma_endpoint *ep,
 static int chain_tail(struct bgdma_endpoint *ep, struct request *r,
 		      const struct bgdma_packet *packet)
 {
+	uint32_t token = r->token, rank = r->rank;
 	struct tail_wire wire;
 
 	if (packet->bytes != sizeof(wire))
@@ -391,7 +392,12 @@ static int chain_tail(struct bgdma_endpoint *ep, struct request *r,
 	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
 	r->stopped |= wire.stopped != 0;
 	/* Of one that was stopped the origin tells. */
-	if (++r->ends == r->chains && !r->stopped)
+	if (++r->ends < r->chains || r->stopped)
+		return 0;
+	/* A portion may have been refused: an event, which came before this. */
+	events_progress(ep);
+	r = request_find(ep, token, rank, true);
+	if (r && !r->suspect)
 		request_end(ep, r, 0);
 	return 0;
 }
