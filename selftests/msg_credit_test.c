@@ -10,10 +10,19 @@
 #define ANNOUNCED	64U	/* of each peer */
 #define MORE		1000
 
+/* With little credit: so many announcements, and so many bytes (0: many). */
+static int little_open(struct talker *t, uint64_t memory)
+{
+	const struct bgdma_msg_attr attr = {
+		.announced = 2 * ANNOUNCED, .unexpected_bytes = 2 * memory,
+	};
+
+	return talker_open(t, (struct bgdma_endpoint_attr){ 0 }, &attr);
+}
+
 /* What waits for one to be received comes then. */
 static int announced(uint32_t rank, uint32_t size, void *arg)
 {
-	const struct bgdma_msg_attr attr = { .announced = 2 * ANNOUNCED };
 	static struct bgdma_msg_request *r[MORE];
 	struct bgdma_msg_stats stats;
 	struct talker t = { 0 };
@@ -21,8 +30,7 @@ static int announced(uint32_t rank, uint32_t size, void *arg)
 
 	(void)size;
 	(void)arg;
-	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 },
-				  &attr));
+	require_is(0, little_open(&t, 0));
 	for (i = 0; rank == 0 && i < MORE; i++)
 		require_is(0, bgdma_msg_issend(t.msg, NULL, 0, 1, i, 0, &r[i]));
 	if (rank == 0) {
@@ -55,15 +63,13 @@ TEST(msg_announced_messages_are_bounded)
 /* What is given back before the last can be announced comes, too. */
 static int the_last(uint32_t rank, uint32_t size, void *arg)
 {
-	const struct bgdma_msg_attr attr = { .announced = 2 * ANNOUNCED };
 	static struct bgdma_msg_request *r[ANNOUNCED + 1];
 	struct talker t = { 0 };
 	uint32_t i;
 
 	(void)size;
 	(void)arg;
-	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 },
-				  &attr));
+	require_is(0, little_open(&t, 0));
 	for (i = 0; rank == 0 && i < ANNOUNCED + 1; i++) {
 		/* One is received before the last two are sent. */
 		if (i == ANNOUNCED - 1)
@@ -84,6 +90,111 @@ TEST(msg_the_last_that_can_be_announced)
 {
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, the_last, NULL, -1));
+}
+
+/* ---- Sends that wait --------------------------------------------------- */
+
+/* What waited behind a message that is cancelled has its turn. */
+static int behind(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct bgdma_msg_request *r[ANNOUNCED];
+	struct bgdma_msg_request *waits, *next;
+	struct talker t = { 0 };
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, little_open(&t, 0));
+	if (rank == 1) {
+		require_is(0, bgdma_msg_recv(t.msg, NULL, 0, 0, 200, 0, NULL));
+		for (i = 0; i < ANNOUNCED; i++)
+			require_is(0, bgdma_msg_recv(t.msg, NULL, 0, 0, i, 0,
+						     NULL));
+		return talker_close(&t);
+	}
+	for (i = 0; i < ANNOUNCED; i++)
+		require_is(0, bgdma_msg_issend(t.msg, NULL, 0, 1, i, 0, &r[i]));
+	require_is(0, bgdma_msg_issend(t.msg, NULL, 0, 1, 100, 0, &waits));
+	require_is(0, bgdma_msg_isend(t.msg, NULL, 0, 1, 200, 0, &next));
+	require_is(0, bgdma_msg_cancel(waits));
+	require_is(-ECANCELED, bgdma_msg_wait(&waits, NULL));
+	require_is(0, bgdma_msg_wait(&next, NULL));
+	require_is(0, bgdma_msg_waitall(r, ANNOUNCED, NULL));
+	return talker_close(&t);
+}
+
+TEST(msg_a_cancelled_send_lets_others_go)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, behind, NULL, -1));
+}
+
+/* ---- A process that has died with all credit --------------------------- */
+
+static int dead(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct bgdma_msg_request *r[ANNOUNCED];
+	struct talker t = { 0 };
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, little_open(&t, 0));
+	if (rank == 1) {
+		require_is(0, bgdma_msg_probe(t.msg, 0, ANNOUNCED - 1, 0,
+					      NULL));
+		raise(SIGKILL);
+	}
+	for (i = 0; i < ANNOUNCED; i++)
+		require_is(0, bgdma_msg_issend(t.msg, NULL, 0, 1, i, 0, &r[i]));
+	require_is(-EHOSTDOWN, bgdma_msg_waitall(r, ANNOUNCED, NULL));
+	require_is(-EHOSTDOWN, bgdma_msg_ssend(t.msg, NULL, 0, 1, 0, 0));
+	return member_leave(&t.m);
+}
+
+TEST(x3_msg_to_the_dead_without_credit)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, dead, NULL, 1));
+}
+
+/* ---- Memory that is owed when nothing can be announced ----------------- */
+
+#define KEPT	6
+#define USED	4
+
+static int owed(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_msg_request *r[KEPT + USED + ANNOUNCED + 1];
+	const uint32_t n = KEPT + USED + ANNOUNCED;
+	struct talker t = { 0 };
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, little_open(&t, 384 * (KEPT + USED)));
+	if (rank == 0) {
+		for (i = 0; i <= n; i++)
+			require_is(0, bgdma_msg_isend(t.msg, NULL, 0, 1, i, 0,
+						      &r[i]));
+		require_is(0, bgdma_msg_waitall(r, n + 1, NULL));
+		return talker_close(&t);
+	}
+	for (i = KEPT; i < KEPT + USED; i++)
+		require_is(0, bgdma_msg_recv(t.msg, NULL, 0, 0, i, 0, NULL));
+	require_is(0, bgdma_msg_probe(t.msg, 0, n - 1, 0, NULL));
+	require_is(0, bgdma_msg_recv(t.msg, NULL, 0, 0, n, 0, NULL));
+	for (i = 0; i < n; i++)
+		if (i < KEPT || i >= KEPT + USED)
+			require_is(0, bgdma_msg_recv(t.msg, NULL, 0, 0, i, 0,
+						     NULL));
+	return talker_close(&t);
+}
+
+TEST(msg_memory_that_is_owed_is_given_back)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, owed, NULL, -1));
 }
 
 /* ---- A process without progress ---------------------------------------- */
