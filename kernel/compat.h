@@ -47,31 +47,16 @@ static inline void bgdma_vm_flags(struct vm_area_struct *vma,
 #endif
 
 /*
- * Since 6.4 a kernel copies with "rep movs" only where the processor is fast
- * at it for any length; before, wherever it was not known to be slow.
+ * Does memcpy() do what the processor is fast at? Since 6.4 a kernel copies with
+ * "rep movs" only where that is fast for any length; before, wherever it was
+ * not known to be slow.
  */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
-static inline void bgdma_memcpy(void *to, const void *from, u32 n)
-{
-	u64 *t = to;
-	const u64 *f = from;
-
-	if (static_cpu_has(X86_FEATURE_ERMS)) {
-		memcpy(to, from, n);
-		return;
-	}
-	for (; n >= 32; n -= 32, t += 4, f += 4) {
-		u64 a = f[0], b = f[1], c = f[2], d = f[3];
-
-		t[0] = a;
-		t[1] = b;
-		t[2] = c;
-		t[3] = d;
-	}
-	memcpy(t, f, n);
-}
+#if !defined(CONFIG_X86)
+#define bgdma_memcpy_is_fast() true
+#elif LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+#define bgdma_memcpy_is_fast() static_cpu_has(X86_FEATURE_ERMS)
 #else
-#define bgdma_memcpy(to, from, n) memcpy(to, from, n)
+#define bgdma_memcpy_is_fast() static_cpu_has(X86_FEATURE_FSRM)
 #endif
 
 /* ---- netlink (control/) ---- */

@@ -106,7 +106,8 @@ static void side_close(struct side *side)
 	free(side->shares);
 }
 
-static void share_start(struct share *s)
+/* All of its doorbells, by no system call. */
+static void share_ring(struct share *s)
 {
 	unsigned int i;
 
@@ -115,6 +116,11 @@ static void share_start(struct share *s)
 		__atomic_fetch_or(&s->n.uctl->doorbell[s->fifo[i].id / 64],
 				  1ULL << s->fifo[i].id % 64, __ATOMIC_SEQ_CST);
 	}
+}
+
+static void share_start(struct share *s)
+{
+	share_ring(s);
 	must(doorbell(&s->n, BGDMA_DOORBELL_POOL));
 }
 
@@ -293,6 +299,23 @@ TEST_F(fifos, dma2_shares)
 	}
 	TH_LOG("%lld of %lld", least, sum / FIFOS);
 	EXPECT_LE(sum / FIFOS * 8 / 10, least);
+}
+
+/* The only thread has only one stream, which has more to do for a long time. */
+TEST_F(fifos, dma2_a_doorbell_is_seen_beside_one_that_is_alone)
+{
+	struct share *polled = self->a.shares;
+	struct side alone;
+
+	ASSERT_EQ(0, partition("set", PARTITION, "poll-ns 1000000000"));
+	side_new(&alone, 0, 1, 1, 1, LONG);
+	must(doorbell(&polled->n, BGDMA_DOORBELL_POOL));
+	ASSERT_TRUE(until(!load(&polled->n.kctl->wake)));
+	side_start(&alone);
+	share_ring(polled);
+	EXPECT_TRUE(until(side_had(&self->a)));
+	EXPECT_GT((__s64)ENTRIES * LONG, side_had(&alone));
+	side_close(&alone);
 }
 
 TEST_HARNESS_MAIN

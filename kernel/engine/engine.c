@@ -361,15 +361,30 @@ static void bgdma_poll_pass(struct bgdma_engine *e, u64 now)
 /* --------------------------------------------------------------------- */
 /* The pool                                                               */
 
+/* Who has more to do and keeps nobody waiting need not queue for it. */
+static bool bgdma_thread_alone(struct bgdma_engine *e, struct bgdma_stream *s)
+{
+	return !READ_ONCE(e->runnable) && !kthread_should_stop() &&
+	       bgdma_stream_again(s);
+}
+
 static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)
 {
 	struct bgdma_ctx *ctx = s->ctx;
 
-	bgdma_stream_run(s, READ_ONCE(ctx->partition->quantum),
-			 s->remote ? BGDMA_TURN_REMOTE : BGDMA_TURN_EACH);
-	/* What a peer injected makes nobody poll for its owner. */
-	if (s->kind == BGDMA_KIND_INJ_FIFO)
-		bgdma_poll_add(e, ctx, ktime_get_ns());
+	for (;;) {
+		bgdma_stream_run(s, READ_ONCE(ctx->partition->quantum),
+				 s->remote ? BGDMA_TURN_REMOTE :
+					     BGDMA_TURN_EACH);
+		/* What a peer injected makes nobody poll for its owner. */
+		if (s->kind == BGDMA_KIND_INJ_FIFO)
+			bgdma_poll_add(e, ctx, ktime_get_ns());
+		if (!bgdma_thread_alone(e, s))
+			break;
+		/* As between any two turns. */
+		bgdma_poll_pass(e, ktime_get_ns());
+		cond_resched();
+	}
 	rcu_read_lock();
 	bgdma_stream_disown(s);
 	/* This thread looks at the list next: nobody else need be woken. */

@@ -8,6 +8,7 @@
 
 #include "../bgdma.h"
 #include "busy.h"
+#include "copy.h"
 
 /* What the owner's own descriptors need instead of a grant. */
 static inline u32 bgdma_local_right(u32 rights)
@@ -71,24 +72,6 @@ static __always_inline void *bgdma_region_at(const struct bgdma_region *region,
 
 	*got = min_t(u32, want, PAGE_SIZE - in_page);
 	return page_address(region->pages[at >> PAGE_SHIFT]) + in_page;
-}
-
-/*
- * A page at most, which the compiler sees and copies inline: for a short
- * transfer that beats the call of a routine that is tuned for long ones.
- */
-static __always_inline void bgdma_copy(void *to, const void *from, u32 n,
-				       bool in_short)
-{
-	/* A value of its own, of which the compiler knows just this bound. */
-	OPTIMIZER_HIDE_VAR(n);
-	if (in_short) {
-		if (n > PAGE_SIZE)
-			__builtin_unreachable();
-		memcpy(to, from, n);
-	} else {
-		bgdma_memcpy(to, from, n);
-	}
 }
 
 /*
