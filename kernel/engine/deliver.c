@@ -55,7 +55,7 @@ int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 			   &bound, NULL))
 		return bgdma_fault(s, BGDMA_E_RIGHTS, id, BGDMA_RIGHT_INJECT);
 	for (;;) {
-		ret = bgdma_rgq_deliver(queue, who, descs, n);
+		ret = bgdma_rgq_deliver(queue, s, who, descs, n);
 		if (ret != BGDMA_STEP_WAIT)
 			break;
 		if (s->deadline &&

@@ -77,6 +77,24 @@ void bgdma_stream_wake(struct bgdma_stream *s)
 		bgdma_ring_wake(&e->wq, 0);
 }
 
+/**
+ * bgdma_stream_wake_after() - let a stream run, after a turn at the latest
+ * @by: owned, runs now
+ * @s: if it is stopped or on the run list already nothing happens
+ *
+ * A thread looks at the run list after each turn. To wake another takes as long
+ * as a turn, and a chain goes to and fro between two streams for ever.
+ *
+ * Context: as bgdma_stream_wake().
+ */
+void bgdma_stream_wake_after(struct bgdma_stream *by, struct bgdma_stream *s)
+{
+	if (by->pooled)
+		bgdma_rq_add(s);
+	else
+		bgdma_stream_wake(s);
+}
+
 /* Has work that nobody else looks after: asked by who disowned it. */
 static bool bgdma_stream_again(struct bgdma_stream *s)
 {
@@ -372,6 +390,7 @@ static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)
 {
 	struct bgdma_ctx *ctx = s->ctx;
 
+	s->pooled = true;
 	for (;;) {
 		bgdma_stream_run(s, READ_ONCE(ctx->partition->quantum),
 				 s->remote ? BGDMA_TURN_REMOTE :
@@ -385,6 +404,7 @@ static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)
 		bgdma_poll_pass(e, ktime_get_ns());
 		cond_resched();
 	}
+	s->pooled = false;
 	rcu_read_lock();
 	bgdma_stream_disown(s);
 	/* This thread looks at the list next: nobody else need be woken. */
@@ -425,17 +445,19 @@ static void bgdma_thread_idle(struct bgdma_engine *e)
 static int bgdma_thread(void *data)
 {
 	struct bgdma_engine *e = data;
+	bool more = false;
 
 	while (!kthread_should_stop()) {
 		struct bgdma_stream *s;
-		bool more;
+		bool already = more;
 
 		s = bgdma_rq_pick(e, &more);
 		if (!s) {
 			bgdma_thread_idle(e);
 			continue;
 		}
-		if (more)
+		/* Nobody is woken for what is gone after a turn. */
+		if (more && already)
 			bgdma_ring_wake(&e->wq, 0);
 		bgdma_thread_turn(e, s);
 		bgdma_poll_pass(e, ktime_get_ns());

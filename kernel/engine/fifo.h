@@ -82,6 +82,7 @@ struct bgdma_stream_stats {
  * @fetch: copy the next descriptor of a remote-get queue into @x; owner only
  * @who: principal: the context itself, or where the descriptors came from
  * @remote: the descriptors came from another context
+ * @pooled: run by a thread of the pool; owner only
  * @tag: of all its transfer ids
  * @head: sequence number of the next descriptor; owner only
  * @x: transfer under way; owner only
@@ -106,6 +107,7 @@ struct bgdma_stream {
 	int (*fetch)(struct bgdma_stream *s);
 	struct bgdma_principal who;
 	bool remote;
+	bool pooled;
 	u32 tag;
 	u64 head;
 	struct bgdma_xfer x;
@@ -271,7 +273,7 @@ struct bgdma_rget_queue {
 int bgdma_rgq_create(struct bgdma_ctx *ctx, struct bgdma_rgq_create *arg,
 		     struct bgdma_rget_queue **out);
 void bgdma_rgq_free(struct bgdma_rget_queue *queue);
-int bgdma_rgq_deliver(struct bgdma_rget_queue *queue,
+int bgdma_rgq_deliver(struct bgdma_rget_queue *queue, struct bgdma_stream *by,
 		      const struct bgdma_principal *who,
 		      const struct bgdma_payload *descs, u32 n);
 bool bgdma_rgq_room(struct bgdma_rget_queue *queue,

@@ -259,6 +259,7 @@ bool bgdma_rgq_room(struct bgdma_rget_queue *queue,
 /**
  * bgdma_rgq_deliver() - append the descriptors of one remote get
  * @queue: which
+ * @by: owned stream that they come from
  * @who: sender
  * @descs: copied from memory that somebody may be writing; looked at only
  *	after the copy
@@ -267,7 +268,7 @@ bool bgdma_rgq_room(struct bgdma_rget_queue *queue,
  * Context: inside a slice.
  * Return: BGDMA_STEP_DONE; BGDMA_STEP_WAIT: none went in; BGDMA_E_FIFO.
  */
-int bgdma_rgq_deliver(struct bgdma_rget_queue *queue,
+int bgdma_rgq_deliver(struct bgdma_rget_queue *queue, struct bgdma_stream *by,
 		      const struct bgdma_principal *who,
 		      const struct bgdma_payload *descs, u32 n)
 {
@@ -288,7 +289,7 @@ int bgdma_rgq_deliver(struct bgdma_rget_queue *queue,
 	spin_unlock(&queue->lock);
 
 	if (ret == BGDMA_STEP_DONE)
-		bgdma_stream_wake(&sub->s);
+		bgdma_stream_wake_after(by, &sub->s);
 	if (nudge)
 		bgdma_stream_wake(nudge);
 	return ret;
