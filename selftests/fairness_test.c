@@ -187,10 +187,16 @@ static unsigned int share_of(struct side *a, struct side *b)
 
 /* ---- Processors ------------------------------------------------------- */
 
-/* Without a context the engine's threads end after some seconds. */
+/* One for each: those of before end some seconds after the last context. */
+static bool thread_per_processor(void)
+{
+	return engine_threads() == sysconf(_SC_NPROCESSORS_ONLN) ||
+	       until(!engine_threads());
+}
+
 static bool only_one_thread(void)
 {
-	return machine_one_processor() && until(!engine_threads());
+	return machine_one_processor() && thread_per_processor();
 }
 
 /* ---- Two sides -------------------------------------------------------- */
@@ -209,17 +215,17 @@ FIXTURE_VARIANT(fairness) {
 	unsigned int b_fifos;	/* 0: one for each thread */
 };
 
-/* On one thread, whatever the one has, the other has half with one FIFO. */
-FIXTURE_VARIANT_ADD(fairness, users) { true, 1002, 16, 16, LONG, 1 };
-FIXTURE_VARIANT_ADD(fairness, users_short) { true, 1002, 32, 64, SHORT, 1 };
-FIXTURE_VARIANT_ADD(fairness, contexts) { true, 1001, 1, 64, LONG, 1 };
-/* On many, too, where it has a FIFO for each: threads share a round. */
+/* Where it has a FIFO for each thread: threads share a round. */
 FIXTURE_VARIANT_ADD(fairness, threads_users) {
 	false, 1002, 16, 16, LONG, 0 };
 FIXTURE_VARIANT_ADD(fairness, threads_users_short) {
 	false, 1002, 32, 64, SHORT, 0 };
 FIXTURE_VARIANT_ADD(fairness, threads_contexts) {
 	false, 1001, 1, 64, LONG, 0 };
+/* On one thread, whatever the one has, the other has half with one FIFO. */
+FIXTURE_VARIANT_ADD(fairness, users) { true, 1002, 16, 16, LONG, 1 };
+FIXTURE_VARIANT_ADD(fairness, users_short) { true, 1002, 32, 64, SHORT, 1 };
+FIXTURE_VARIANT_ADD(fairness, contexts) { true, 1001, 1, 64, LONG, 1 };
 
 FIXTURE_SETUP(fairness)
 {
@@ -228,6 +234,7 @@ FIXTURE_SETUP(fairness)
 		SKIP(return, "needs root");
 	if (variant->one && !only_one_thread())
 		SKIP(return, "processors stay online");
+	ASSERT_TRUE(thread_per_processor());
 	self->skipped = false;
 	partition_new("4x1x1", "");
 }
@@ -248,8 +255,8 @@ TEST_F(fairness, dma2_shares)
 	/* The threads come with the first context. */
 	side_new(&self->a, 1001, 0, variant->contexts, variant->fifos,
 		 variant->length);
-	if (variant->one)
-		ASSERT_EQ(1, engine_threads());
+	ASSERT_EQ(variant->one ? 1 : sysconf(_SC_NPROCESSORS_ONLN),
+		  engine_threads());
 	if (!fifos)
 		fifos = engine_threads();
 	side_new(&self->b, variant->uid, 1, 1, fifos, LONG);
