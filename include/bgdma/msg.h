@@ -101,8 +101,7 @@ BGDMA_API int bgdma_msg_create_sized(struct bgdma_msg **msg,
  *
  * Thread safety: any thread.
  * Return: 0; -EEXIST it has them; -EBUSY it is committed; -EINVAL, also for
- * nonsense in a variable; -ENOMEM: the
- * endpoint can only be destroyed.
+ * nonsense in a variable; -ENOMEM: the endpoint can only be destroyed.
  */
 static inline int bgdma_msg_create(struct bgdma_msg **msg,
 				   struct bgdma_endpoint *ep,
