@@ -88,6 +88,7 @@ TEST(dp6_a_channel_full_of_more_drains)
 
 struct flood {
 	uint64_t portion;
+	bool over;
 	volatile bool full, done;
 };
 
@@ -184,6 +185,32 @@ TEST(lc3_no_lost_event_leaves_a_message_hanging)
 	EXPECT_TRUE(job_run(2, missed, f, -1));
 }
 
+static uint64_t packets(struct module *module)
+{
+	struct bgdma_endpoint_stats stats;
+
+	bgdma_endpoint_stats(module->m.ep, &stats);
+	return stats.packets;
+}
+
+/*
+ * The target asks how far the chain is, and looks at an answer, and asks again,
+ * when the origin has forgotten it: the refusal comes before it sees the end.
+ */
+static int look_away(struct module *module, const struct flood *f)
+{
+	uint64_t before = packets(module);
+
+	while (packets(module) < before + 3 && !module->ended.is)
+		bgdma_endpoint_progress(module->m.ep, 0);
+	require(until(f->done));
+	while (!module->ended.is) {
+		bgdma_endpoint_progress(module->m.ep, 1);
+		usleep(2000);
+	}
+	return 0;
+}
+
 /* A third process makes the events; a chain of the two others goes on. */
 static int unhurt(uint32_t rank, uint32_t size, void *arg)
 {
@@ -214,8 +241,11 @@ static int unhurt(uint32_t rank, uint32_t size, void *arg)
 		require(until(bgdma_events_lost(ctx) > 0));
 		f->full = true;
 	}
+	if (rank == 1 && f->over)
+		require_is(0, look_away(&module, f));
 	require_is(0, until_count(&module, &module.ended, 1));
 	require_is(0, module.last);
+	f->done |= rank == 0;
 	if (rank == 1)
 		require(message_is(mem, sizeof(mem), 1));
 	return module_close(&module);
@@ -226,6 +256,15 @@ TEST(sp6_lost_events_hurt_no_chain)
 	struct flood *f = shared(sizeof(*f));
 
 	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, unhurt, f, -1));
+}
+
+TEST(sp6_nor_does_a_question_when_it_is_over)
+{
+	struct flood *f = shared(sizeof(*f));
+
+	partition_new("3x1x1", "");
+	f->over = true;
 	EXPECT_TRUE(job_run(3, unhurt, f, -1));
 }
 

@@ -349,8 +349,9 @@ int chain_probe(struct bgdma_endpoint *ep, struct request *r)
 {
 	struct bgdma_desc desc;
 
-	/* As if P was an O behind the last. */
+	/* As if P was an O behind the last, but of no portion. */
 	target_rget(ep, r, r->rts.portions, &desc);
+	desc.cookie = __cpu_to_le64(cts_transfer(ep, r).cookie);
 	return rget_send(ep, r->rank, RGQ_PAIRS, r->token | SENT_TARGET,
 			 &desc, 1);
 }

@@ -190,6 +190,7 @@ struct request {
 	uint64_t announced;
 	uint64_t put;			/* target: of @bytes, not by a tail */
 	uint64_t order;			/* target: of the CTS among all */
+	uint64_t forgotten;		/* by its origin, before that mark; or 0 */
 	struct bgdma_region *region;	/* registered for it alone */
 	struct bgdma_at to;
 	char *addr;			/* of @to */
@@ -302,7 +303,7 @@ struct bgdma_endpoint {
 	struct queue parked;
 	struct queue ended;		/* and were not told so yet */
 	struct queue suspects;		/* failed, see fail.c */
-	uint64_t answers;		/* CTS begun */
+	uint64_t answers;		/* CTS begun: what marks are told by */
 	uint64_t events_lost;		/* as last seen */
 	uint32_t in_flight;		/* portions, where pacing is ours to say */
 	bool marks_due;			/* or stops, of some peer, or probes */

@@ -93,6 +93,11 @@ int on_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 		if (!r->target || r->rank != rank || !r->begun || r->suspect ||
 		    r->order >= before)
 			continue;
+		if (r->forgotten) {
+			if (r->forgotten <= before)
+				request_fail(ep, r, BGDMA_E_ABORTED, 0);
+			continue;
+		}
 		if (r->portions > 1) {
 			r->probes++;
 			probe_send(ep, r);
@@ -104,6 +109,21 @@ int on_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	}
 	stops_again(ep, rank);
 	return 0;
+}
+
+/*
+ * A probe finds nothing when the origin's side of a chain is over. All that told
+ * of the end came before the refusal, but may not have been looked at: it has been
+ * when a mark comes back that is sent now.
+ */
+static bool probe_refused(struct bgdma_endpoint *ep, struct request *r,
+			  const struct bgdma_event *event)
+{
+	if (r->portions == 1 || event->cookie >> BGDMA_WORD_BITS)
+		return false;
+	if (!r->forgotten)
+		r->forgotten = ++ep->answers;
+	return true;
 }
 
 /* SP-3a: which portion it was. */
@@ -150,12 +170,16 @@ void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
 		      !(event->cookie & COOKIE_ORIGIN);
 	uint64_t word = event->cookie & BGDMA_WORD_MASK;
 	struct request *r;
+	bool probe;
 
-	if (event->type == BGDMA_EVENT_REFUSED)
-		mark_send(ep, rank);
 	/* A counter, or the other side, may have told before. */
 	r = request_find(ep, target ? token_target(word) : token_origin(word),
 			 rank, target);
+	probe = r && target && probe_refused(ep, r, event);
+	if (event->type == BGDMA_EVENT_REFUSED)
+		mark_send(ep, rank);
+	if (probe)
+		return;
 	/* What came in packets before it has died is to be copied first. */
 	if (r && target && r->packets && event->code == BGDMA_E_PEER_DOWN)
 		endpoint_peer_down(ep, rank);
