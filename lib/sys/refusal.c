@@ -162,6 +162,18 @@ static void chains_examine(struct bgdma_endpoint *ep, uint32_t rank,
 	}
 }
 
+/* An event of its death follows; there is nobody to send a cut to. */
+static void refused_by_the_dead(struct bgdma_endpoint *ep, uint32_t rank,
+				struct request *r,
+				const struct bgdma_event *event)
+{
+	/* What came in packets before is to be copied first. */
+	if (r && !(r->target && r->packets))
+		request_broken(ep, r, -EHOSTDOWN, event->code,
+			       portion_of(r, event));
+	endpoint_peer_down(ep, rank);
+}
+
 void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
 			const struct bgdma_event *event)
 {
@@ -180,9 +192,8 @@ void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
 		mark_send(ep, rank);
 	if (probe)
 		return;
-	/* What came in packets before it has died is to be copied first. */
-	if (r && target && r->packets && event->code == BGDMA_E_PEER_DOWN)
-		endpoint_peer_down(ep, rank);
+	if (event->code == BGDMA_E_PEER_DOWN)
+		refused_by_the_dead(ep, rank, r, event);
 	else if (r)
 		request_fail(ep, r, event->code, portion_of(r, event));
 	else if (event->type == BGDMA_EVENT_REFUSED)
