@@ -528,7 +528,6 @@ u32 bgdma_doorbell(struct bgdma_ctx *ctx, bool pool);
 void bgdma_stream_init(struct bgdma_stream *s, struct bgdma_ctx *ctx, u16 kind,
 		       u32 id, int (*fetch)(struct bgdma_stream *s));
 void bgdma_stream_wake(struct bgdma_stream *s);
-void bgdma_stream_wake_after(struct bgdma_stream *by, struct bgdma_stream *s);
 void bgdma_stream_own(struct bgdma_stream *s);
 void bgdma_stream_kill(struct bgdma_stream *s);
 void bgdma_stream_park(struct bgdma_stream *s, struct bgdma_waiters *waiters,

@@ -144,6 +144,8 @@ struct bgdma_inj_fifo {
 	struct rcu_head rcu;
 };
 
+void bgdma_stream_wake_after(struct bgdma_stream *by, struct bgdma_stream *s);
+
 int bgdma_inj_create(struct bgdma_ctx *ctx, struct bgdma_inj_create *arg,
 		     struct bgdma_inj_fifo **out);
 void bgdma_inj_free(struct bgdma_inj_fifo *fifo);
