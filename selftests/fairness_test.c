@@ -321,7 +321,7 @@ TEST_F(fifos, dma2_a_doorbell_is_seen_beside_one_that_is_alone)
 	side_start(&alone);
 	share_ring(polled);
 	EXPECT_TRUE(until(side_had(&self->a)));
-	EXPECT_GT((__s64)ENTRIES * LONG, side_had(&alone));
+	EXPECT_GT((__s64)(ENTRIES * LONG), side_had(&alone));
 	side_close(&alone);
 }
 

@@ -78,12 +78,13 @@ void bgdma_stream_wake(struct bgdma_stream *s)
 }
 
 /**
- * bgdma_stream_wake_after() - let a stream run, after a turn at the latest
+ * bgdma_stream_wake_after() - let a stream run, after a turn or two
  * @by: owned, runs now
  * @s: if it is stopped or on the run list already nothing happens
  *
- * A thread looks at the run list after each turn. To wake another takes as long
- * as a turn, and a chain goes to and fro between two streams for ever.
+ * A thread looks at the run list after each turn, and wakes another when it has
+ * left somebody there two times. To wake one takes as long as a turn, and a
+ * chain goes to and fro between two streams for ever.
  *
  * Context: as bgdma_stream_wake().
  */
@@ -379,11 +380,14 @@ static void bgdma_poll_pass(struct bgdma_engine *e, u64 now)
 /* --------------------------------------------------------------------- */
 /* The pool                                                               */
 
-/* Who has more to do and keeps nobody waiting need not queue for it. */
+/*
+ * Who has more to do and keeps nobody waiting need not queue for it; but owns
+ * nothing while its thread waits for a processor.
+ */
 static bool bgdma_thread_alone(struct bgdma_engine *e, struct bgdma_stream *s)
 {
-	return !READ_ONCE(e->runnable) && !kthread_should_stop() &&
-	       bgdma_stream_again(s);
+	return !READ_ONCE(e->runnable) && !need_resched() &&
+	       !kthread_should_stop() && bgdma_stream_again(s);
 }
 
 static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)

@@ -54,7 +54,7 @@ int on_probe(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	/* What has arrived first. */
 	rendezvous_progress(ep);
 	r = request_of_origin(ep, token, rank);
-	if (!r || !r->probes)
+	if (!r || !r->probes || r->forgotten)
 		return 0;
 	/* Some of the probes may have been lost as well. */
 	if (++r->rounds > r->probes * (r->portions / r->chains + 2ULL))
@@ -71,7 +71,7 @@ void marks_progress(struct bgdma_endpoint *ep)
 
 	ep->marks_due = false;
 	for (r = ep->requests; r; r = r->next)
-		if (r->probe_due)
+		if (r->probe_due && !r->forgotten)
 			probe_send(ep, r);
 	for (rank = 0; rank < ep->size; rank++) {
 		stops_progress(ep, rank);
@@ -171,7 +171,9 @@ static void refused_by_the_dead(struct bgdma_endpoint *ep, uint32_t rank,
 	if (r && !(r->target && r->packets))
 		request_broken(ep, r, -EHOSTDOWN, event->code,
 			       portion_of(r, event));
-	endpoint_peer_down(ep, rank);
+	/* Our own rank: what we had put for another went by our own queue. */
+	if (rank != ep->rank)
+		endpoint_peer_down(ep, rank);
 }
 
 void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,

@@ -17,6 +17,7 @@ static struct bgdma_ctx ctx;
 static struct bgdma_kern_ctl kctl;
 static struct bgdma_record records[1];
 static struct bgdma_rget_queue *queue;
+static struct bgdma_stream from;	/* whose descriptors arrive */
 
 /* What a sender sent: numbers, which fill whole descriptors. */
 static struct {
@@ -122,7 +123,7 @@ static void deliver(struct input *in)
 	at = sub_for(sender);
 	fits = at >= 0 && queue->quota - held(&queue->subs[at]) >= n;
 	must(bgdma_rgq_room(queue, &who, n) == fits);
-	must(bgdma_rgq_deliver(queue, &who, &payload, n) ==
+	must(bgdma_rgq_deliver(queue, &from, &who, &payload, n) ==
 	     (fits ? BGDMA_STEP_DONE : BGDMA_STEP_WAIT));
 	if (at >= 0)
 		bound[at] = sender;

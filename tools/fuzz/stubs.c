@@ -103,6 +103,12 @@ STUB void bgdma_stream_wake(struct bgdma_stream *s)
 {
 }
 
+STUB void bgdma_stream_wake_after(struct bgdma_stream *by,
+				  struct bgdma_stream *s)
+{
+	bgdma_stream_wake(s);
+}
+
 STUB void bgdma_stream_unpark(struct bgdma_stream *s)
 {
 }
