@@ -96,7 +96,7 @@ TEST(dp6_a_channel_full_of_more_drains)
 
 struct flood {
 	uint64_t portion;
-	bool over;
+	bool over, asked;
 	volatile bool full, done;
 };
 
@@ -197,12 +197,13 @@ TEST(lc3_no_lost_event_leaves_a_message_hanging)
  * The target asks how far the chain is, and looks at an answer, and asks again,
  * when the origin has forgotten it: the refusal comes before it sees the end.
  */
-static int look_away(struct module *module, const struct flood *f)
+static int look_away(struct module *module, struct flood *f)
 {
 	uint64_t before = packets(module);
 
 	while (packets(module) < before + 3 && !module->ended.is)
 		bgdma_endpoint_progress(module->m.ep, 0);
+	f->asked = !module->ended.is;
 	require(until(f->done));
 	while (!module->ended.is) {
 		bgdma_endpoint_progress(module->m.ep, 1);
@@ -245,7 +246,8 @@ static int unhurt(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, look_away(&module, f));
 	require_is(0, until_count(&module, &module.ended, 1));
 	require_is(0, module.last);
-	f->done |= rank == 0;
+	if (rank == 0)
+		f->done = true;
 	if (rank == 1)
 		require(message_is(mem, sizeof(mem), 1));
 	return module_close(&module);
@@ -262,10 +264,15 @@ TEST(sp6_lost_events_hurt_no_chain)
 TEST(sp6_nor_does_a_question_when_it_is_over)
 {
 	struct flood *f = shared(sizeof(*f));
+	unsigned int tries = 0;
 
 	partition_new("3x1x1", "");
-	f->over = true;
-	EXPECT_TRUE(job_run(3, unhurt, f, -1));
+	do {
+		*f = (struct flood){ .over = true };
+		ASSERT_TRUE(job_run(3, unhurt, f, -1));
+	} while (!f->asked && ++tries < 20);
+	if (!f->asked)
+		SKIP(return, "the chain is over before it is asked for");
 }
 
 TEST_HARNESS_MAIN
