@@ -14,7 +14,8 @@
  *   engine.poll_lock
  *   engine.park_lock
  *   engine.rq_lock
- *   rec_fifo.lock | rget_queue.lock     leaves: one packet, one remote get
+ *   rec_fifo.lock | rget_queue.lock | region_gate.lock
+ *                                 leaves: one packet, one remote get, one look
  *   waitqueues
  *
  * The three engine locks are never taken inside a leaf, and two leaves never
@@ -178,6 +179,7 @@ struct bgdma_fault {
 #define BGDMA_STEP_DONE		0
 #define BGDMA_STEP_AGAIN	(-1)	/* budget used up */
 #define BGDMA_STEP_WAIT		(-2)	/* parked: somebody else wakes it */
+#define BGDMA_STEP_HOP		(-3)	/* a deposit goes on to the next node */
 
 /* --------------------------------------------------------------------- */
 /* Counters: engine/counter.c                                             */
@@ -227,91 +229,9 @@ int bgdma_counter_clear(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
 bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
 			      const struct bgdma_principal *peer);
 
-/* --------------------------------------------------------------------- */
-/* Regions: engine/region.c                                               */
-
-/**
- * struct bgdma_region - registered memory
- * @busy: transfers that touch its pages right now
- * @grants: what peers may do to it
- * @pages: its pages in order; pinned, or @mem's
- * @nr_pages: so many
- * @length: bytes
- * @page_off: of its first byte in the first page
- * @handle: slot and generation
- * @rights: BGDMA_LOCAL_*
- * @user: whose locked_vm is charged; NULL for driver memory
- * @mem: driver memory
- * @rcu: looked up under RCU
- */
-struct bgdma_region {
-	struct bgdma_busy busy;
-	struct bgdma_grants __rcu *grants;
-	struct page **pages;
-	unsigned long nr_pages;
-	u64 length;
-	u32 page_off;
-	u32 handle;
-	u32 rights;
-	struct user_struct *user;
-	struct bgdma_shm mem;
-	struct rcu_head rcu;
-};
-
-/**
- * struct bgdma_region_memo - a region that somebody uses again and again
- * @region: it; not a reference
- * @incarnation: of the context that owns it
- * @handle: of it
- * @freed: the context's count of freed regions when it was looked up: as long
- *	as that stands, the region is there
- * @granted: for bgdma_granted()
- */
-struct bgdma_region_memo {
-	struct bgdma_region *region;
-	u32 incarnation;
-	u32 handle;
-	u32 freed;
-	u64 granted;
-};
-
-/* Bytes of one slice: what is copied without a chance to be preempted. */
-#define BGDMA_SLICE_MAX		16384
-#define BGDMA_PIECES_MAX	(BGDMA_SLICE_MAX / PAGE_SIZE + 1)
-
-/**
- * struct bgdma_payload - bytes of one slice, page by page
- * @pieces: so many
- * @p: where
- * @n: bytes
- */
-struct bgdma_payload {
-	u32 pieces;
-	u32 n[BGDMA_PIECES_MAX];
-	const void *p[BGDMA_PIECES_MAX];
-};
-
-int bgdma_region_pin(struct bgdma_ctx *ctx, struct bgdma_region_pin *arg,
-		     struct bgdma_region **out);
-int bgdma_region_alloc(struct bgdma_ctx *ctx, struct bgdma_region_alloc *arg,
-		       struct bgdma_region **out);
-void bgdma_region_publish(struct bgdma_ctx *ctx, struct bgdma_region *region);
-void bgdma_region_abandon(struct bgdma_ctx *ctx, struct bgdma_region *region);
-int bgdma_region_free(struct bgdma_ctx *ctx, u32 handle);
-void bgdma_regions_free(struct bgdma_ctx *ctx);
-struct bgdma_region *bgdma_region_get(struct bgdma_ctx *ctx, u32 handle,
-				      const struct bgdma_principal *who,
-				      u32 rights, u64 off, u64 len,
-				      struct bgdma_fault *fault,
-				      struct bgdma_region_memo *memo);
-void bgdma_region_span(const struct bgdma_region *region, u64 off, u32 n,
-		       struct bgdma_payload *out);
-void bgdma_region_write_bytes(const struct bgdma_region *region, u64 off,
-			      const void *from, u32 n);
-void bgdma_region_write_pages(const struct bgdma_region *region, u64 off,
-			      const struct bgdma_payload *in);
-
+#include "engine/memory.h"
 #include "engine/fifo.h"
+#include "engine/gate.h"
 
 /* --------------------------------------------------------------------- */
 /* Contexts: engine/context.c                                             */
@@ -366,7 +286,10 @@ void bgdma_region_write_pages(const struct bgdma_region *region, u64 off,
  * @region_gen: generation of the slots given out in this round
  * @counters_freed: grace period that has to pass before slots are used again
  * @regions_freed: counts; written under @lock, read inside slices
+ * @gates: of its regions; @lock, read under RCU
+ * @n_gates: so many; @lock
  * @grant_next: id of the next grant
+ * @groups: that it has bound; lock of partition.groups
  * @event_lock: a leaf too, for one event
  * @events: the ring
  * @events_mask: entries - 1
@@ -426,7 +349,10 @@ struct bgdma_ctx {
 	u32 region_gen;
 	unsigned long counters_freed;
 	u32 regions_freed;
+	struct list_head gates;
+	u32 n_gates;
 	u32 grant_next;
+	struct list_head groups;
 	spinlock_t event_lock;
 	struct bgdma_event *events;
 	u32 events_mask;
@@ -542,10 +468,37 @@ void bgdma_ctx_unpoll(struct bgdma_ctx *ctx);
 u32 bgdma_engine_threads(void);
 
 u32 bgdma_desc_check(const struct bgdma_stream *s, struct bgdma_fault *fault);
+
+static inline bool bgdma_op_is_gate(u8 op)
+{
+	return op >= BGDMA_OP_EPOCH_BEGIN && op <= BGDMA_OP_EPOCH_END;
+}
+
+/* What a descriptor takes off its injection counter, all told. */
+static inline u32 bgdma_desc_counts(const struct bgdma_desc *d)
+{
+	return bgdma_op_is_gate(d->op) ? 1 : le32_to_cpu(d->length);
+}
+
+/* Bytes of an element of a type that was found good. */
+static inline u32 bgdma_atomic_size(u32 type)
+{
+	return type == BGDMA_ATOMIC_S32 || type == BGDMA_ATOMIC_U32 ?
+		sizeof(u32) : sizeof(u64);
+}
+
+/* An atomic of one element, which was found good. */
+static inline bool bgdma_atomic_is_single(const struct bgdma_desc *d)
+{
+	return le32_to_cpu(d->length) ==
+	       bgdma_atomic_size(le16_to_cpu(d->dispatch) & 0xff);
+}
+
 long bgdma_stream_run(struct bgdma_stream *s, long budget, u32 each);
 void bgdma_op_cancel(struct bgdma_stream *s);
 
 extern const u32 bgdma_ops_supported;
+extern const u64 bgdma_atomics_supported;
 
 /*
  * What lands on a node, from any side: called by a fabric with a busy
@@ -557,6 +510,11 @@ int bgdma_deliver_memfifo(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 			  const struct bgdma_payload *payload, u32 n);
 int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		       const struct bgdma_payload *descs, u32 n);
+int bgdma_deliver_gate(struct bgdma_ctx *ctx, struct bgdma_stream *s);
+int bgdma_deliver_atomic(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+			 void *operands, u32 *n);
+void bgdma_deliver_answer(struct bgdma_ctx *ctx, const struct bgdma_ctx *from,
+			  const struct bgdma_answer *answer);
 void bgdma_deliver_count(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 			 u32 n);
 void bgdma_deliver_abort(struct bgdma_ctx *ctx, struct bgdma_stream *s,
@@ -571,22 +529,33 @@ void bgdma_deliver_abort(struct bgdma_ctx *ctx, struct bgdma_stream *s,
  * @memfifo: one packet; no payload: it is in the descriptor. The rest of a train
  *	too, where the fabric can, see bgdma_deliver_memfifo()
  * @rget: all descriptors of one remote get
+ * @gate: an operation on the gate of a region
+ * @atomic: update elements; their operands become what was there before. *@n is
+ *	the bytes of them, and afterwards of those that were updated
+ * @answer: of a gate of @from, to the origin of an epoch
  * @count: bytes that were not counted yet are visible at the target; with the
  *	last piece of a transfer @put and @memfifo count by themselves
  * @abort: the transfer ends here, with so many bytes never to come
  * @refused: tell the sender of a remote descriptor that it was refused
+ * @line: a transfer with the deposit bit begins: an enum bgdma_code
  *
- * The first three return BGDMA_STEP_DONE, BGDMA_STEP_WAIT when the stream was
- * parked, or an enum bgdma_code with s->x.fault filled in.
+ * The first five return BGDMA_STEP_DONE, BGDMA_STEP_WAIT when the stream was
+ * parked, or an enum bgdma_code with s->x.fault filled in; and with the deposit
+ * bit BGDMA_STEP_HOP, when the transfer begins again, for the next node.
  */
 struct bgdma_fabric_ops {
 	int (*put)(struct bgdma_stream *s, const struct bgdma_payload *p, u32 n);
 	int (*memfifo)(struct bgdma_stream *s, const struct bgdma_payload *p,
 		       u32 n);
 	int (*rget)(struct bgdma_stream *s, const struct bgdma_payload *p, u32 n);
+	int (*gate)(struct bgdma_stream *s);
+	int (*atomic)(struct bgdma_stream *s, void *operands, u32 *n);
+	void (*answer)(const struct bgdma_ctx *from,
+		       const struct bgdma_answer *answer);
 	void (*count)(struct bgdma_stream *s, u32 n);
 	void (*abort)(struct bgdma_stream *s, u32 left);
 	void (*refused)(struct bgdma_stream *s);
+	u32 (*line)(struct bgdma_stream *s);
 };
 
 extern const struct bgdma_fabric_ops bgdma_loopback;
@@ -625,6 +594,7 @@ struct bgdma_node {
  * @first: context 0 of each of the first BGDMA_FIRST_MAX ranks: mostly who is
  *	looked for, without a walk down @ctxs; written and read like it
  * @nodes: struct bgdma_node by rank; @lock
+ * @groups: struct bgdma_group by number and rank; its own lock, read under RCU
  * @contexts: attached; @lock
  * @stats_lock: innermost
  * @stats_gone: of contexts that were released
@@ -650,6 +620,7 @@ struct bgdma_partition {
 	struct xarray ctxs;
 	struct bgdma_ctx __rcu **first;
 	struct xarray nodes;
+	struct xarray groups;
 	struct list_head contexts;
 	struct mutex stats_lock;
 	struct bgdma_stream_stats stats_gone;

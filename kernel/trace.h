@@ -429,6 +429,56 @@ TRACE_EVENT(bgdma_error,
 		  __entry->offset, __entry->bound, __entry->done)
 );
 
+#define bgdma_show_epoch(state) \
+	__print_symbolic(state, \
+			 { BGDMA_EPOCH_WAITING,	"waiting" }, \
+			 { BGDMA_EPOCH_ASKED,	"asked" }, \
+			 { BGDMA_EPOCH_OPEN,	"open" }, \
+			 { BGDMA_EPOCH_CLOSING,	"closing" }, \
+			 { BGDMA_EPOCH_CLOSED,	"closed" }, \
+			 { BGDMA_EPOCH_OVER,	"over" })
+
+/* At the target: what became of an epoch. */
+TRACE_EVENT(bgdma_epoch,
+	TP_PROTO(const struct bgdma_region_gate *gate,
+		 const struct bgdma_gate_epoch *e, u32 code),
+	TP_ARGS(gate, e, code),
+
+	TP_STRUCT__entry(
+		BGDMA_NODE_FIELDS
+		__field(u32, region)
+		__field(u32, from_rank)
+		__field(u16, from_ctx)
+		__field(u16, state)
+		__field(u32, epoch)
+		__field(bool, exclusive)
+		__field(u32, code)
+		__field(u64, got)
+		__field(u64, put)
+	),
+
+	TP_fast_assign(
+		BGDMA_NODE_ASSIGN(gate->ctx);
+		__entry->region = gate->handle;
+		__entry->from_rank = e->who.rank;
+		__entry->from_ctx = e->who.ctx;
+		__entry->state = e->state;
+		__entry->epoch = e->id;
+		__entry->exclusive = e->exclusive;
+		__entry->code = code;
+		__entry->got = e->got;
+		__entry->put = e->put;
+	),
+
+	TP_printk(BGDMA_NODE_FORMAT
+		  "region=0x%08x epoch=%u from=%u.%u %s %s got=%llu put=%llu code=%s",
+		  BGDMA_NODE_ARGS, __entry->region, __entry->epoch,
+		  __entry->from_rank, __entry->from_ctx,
+		  __entry->exclusive ? "exclusive" : "shared",
+		  bgdma_show_epoch(__entry->state), __entry->got, __entry->put,
+		  bgdma_show_code(__entry->code))
+);
+
 /* A full hold: the lists are as long as users like, their locks are everybody's. */
 TRACE_EVENT(bgdma_hold,
 	TP_PROTO(unsigned int what, u32 n),

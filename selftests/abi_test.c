@@ -124,7 +124,11 @@ SIZE(region_alloc, 40);
 SIZE(region_free, 8);
 SIZE(grant, 56);
 SIZE(revoke, 8);
+SIZE(group_slot, 8);
+SIZE(group_member, 12);
 SIZE(group_bind, 40);
+AT(group_bind, slots, 16);
+SIZE(group_unbind, 8);
 SIZE(event_bind, 24);
 SIZE(clear_error, 16);
 SIZE(cancel, 32);
@@ -151,6 +155,7 @@ union argument {
 	struct bgdma_grant grant;
 	struct bgdma_revoke revoke;
 	struct bgdma_group_bind group;
+	struct bgdma_group_unbind ungroup;
 	struct bgdma_event_bind bind;
 	struct bgdma_clear_error clear;
 	struct bgdma_cancel cancel;
@@ -159,6 +164,8 @@ union argument {
 
 static char memory[2 * PAGE] __attribute__((aligned(PAGE)));
 static struct bgdma_condition condition = { .kind = BGDMA_KIND_EVENTS };
+static struct bgdma_group_slot slot = { BGDMA_KIND_REC_FIFO, 7 };
+static struct bgdma_group_member member;
 
 /* Rows with a result other than 0 name an object that is not there. */
 static const struct row {
@@ -189,8 +196,9 @@ static const struct row {
 	CALL(GRANT, -ENOENT, grant, .kind = BGDMA_KIND_REC_FIFO, .object = 7,
 	     .count = 1, .rights = BGDMA_RIGHT_ACCEPT),
 	CALL(REVOKE, -ENOENT, revoke, .id = 12345),
-	CALL(GROUP_BIND, -EOPNOTSUPP, group, .group = 1),
-	CALL(GROUP_UNBIND, -EOPNOTSUPP, group, .group = 1),
+	CALL(GROUP_BIND, -ENOENT, group, .group = 1, .count = 1,
+	     .member_count = 1),
+	CALL(GROUP_UNBIND, -ENOENT, ungroup, .group = 1),
 	CALL(EVENT_BIND, 0, bind, .kind = BGDMA_KIND_EVENTS, .eventfd = -1),
 	CALL(CLEAR_ERROR, -ENOENT, clear, .kind = BGDMA_KIND_INJ_FIFO,
 	     .object = 15),
@@ -208,6 +216,10 @@ static union argument argument_of(const struct row *call)
 	/* What a static initialiser cannot hold. */
 	if (call->cmd == BGDMA_IOC_REGION_PIN)
 		arg.pin.addr = (uintptr_t)memory;
+	if (call->cmd == BGDMA_IOC_GROUP_BIND) {
+		arg.group.slots = (uintptr_t)&slot;
+		arg.group.members = (uintptr_t)&member;
+	}
 	if (call->cmd == BGDMA_IOC_WAIT)
 		arg.wait.conditions = (uintptr_t)&condition;
 	return arg;
@@ -345,8 +357,6 @@ TEST_F(abi, unknown_flags_and_reserved_fields)
 		FIELD(GRANT, grant, resv1),
 		FIELD(GROUP_BIND, group_bind, flags),
 		FIELD(GROUP_BIND, group_bind, resv),
-		FIELD(GROUP_UNBIND, group_bind, flags),
-		FIELD(GROUP_UNBIND, group_bind, resv),
 		FIELD(EVENT_BIND, event_bind, flags),
 		FIELD(EVENT_BIND, event_bind, resv),
 		FIELD(CLEAR_ERROR, clear_error, flags),
@@ -520,15 +530,15 @@ TEST_F(abi, query_tells_what_there_is)
 	ASSERT_EQ(0, bg_ioctl(self->n.fd, BGDMA_IOC_QUERY, &q));
 	EXPECT_EQ(sizeof(q), q.size);
 	EXPECT_EQ(BGDMA_ABI_VERSION, q.abi_version);
-	/* DMA-1: the five operations, and no later one. */
-	EXPECT_EQ(0x3f, q.ops);
-	EXPECT_EQ(BGDMA_DESC_INTERRUPT | BGDMA_DESC_INLINE | BGDMA_DESC_OPS |
-		  BGDMA_DESC_FENCE, q.desc_flags);
-	EXPECT_EQ(0, q.routes & BGDMA_ROUTE_DEPOSIT);
+	/* DMA-1: the five operations; atomics, epochs; no tree. */
+	EXPECT_EQ(0x7f | 7U << BGDMA_OP_EPOCH_BEGIN, q.ops);
+	EXPECT_EQ(0xff, q.desc_flags);
+	EXPECT_EQ(0xff, q.routes);
 	EXPECT_EQ(BGDMA_PACKET_MAX, q.packet_max);
 	EXPECT_EQ(BGDMA_LENGTH_MAX, q.length_max);
 	EXPECT_EQ(BGDMA_RGET_DESC_MAX, q.rget_desc_max);
-	EXPECT_EQ(0, q.atomic_ops);
+	EXPECT_EQ((1ULL << BGDMA_ATOMIC_OP_COUNT * BGDMA_ATOMIC_TYPE_COUNT) - 1,
+		  q.atomic_ops);
 	EXPECT_EQ(0, q.tree_ops);
 	EXPECT_TRUE(q.features & BGDMA_FEATURE_URING_DOORBELL);
 }

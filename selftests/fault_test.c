@@ -30,7 +30,6 @@ static struct {
 	int prot;
 	void *map;
 	__u32 id, kind, object;
-	__u32 cmd;
 } w;
 
 static void world_new(void)
@@ -286,6 +285,41 @@ static void undo_revoke(void)
 	must(counter_free(&w.n, INJ, w.object, 5));
 }
 
+/* ---- Gates ------------------------------------------------------------ */
+
+static int call_gate(void)
+{
+	return gate(&w.n, w.region.handle, 100, 0);
+}
+
+/* A gate goes with its region. */
+static void undo_gate(void)
+{
+	must(region_free(&w.n, w.region.handle));
+	region_new(&w.region, &w.n, PAGE);
+}
+
+static int call_epochs(void)
+{
+	struct bgdma_epoch e[100];
+	int ret = epochs(&w.n, w.region.handle, e, 100);
+
+	return ret < 0 ? ret : 0;
+}
+
+static void prepare_epochs(void)
+{
+	must(call_gate());
+}
+
+/* One that asks would show in the counts: nobody does. */
+static int call_allow(void)
+{
+	int ret = epoch_allow(&w.n, w.region.handle, w.n.at.incarnation, 1);
+
+	return ret == -ENOENT ? 0 : ret;
+}
+
 /* ---- The small ones --------------------------------------------------- */
 
 static int call_bind(void)
@@ -332,22 +366,34 @@ static int call_doorbell(void)
 	return doorbell(&w.n, 0);
 }
 
-static int call_group(void)
+static int call_group_bind(void)
 {
-	struct bgdma_group_bind c = { .size = sizeof(c) };
-	int ret = bg_ioctl(w.n.fd, w.cmd, &c);
+	struct bgdma_group_slot slot = { BGDMA_KIND_REC_FIFO, w.rec.id };
+	struct bgdma_group_member who = { .rank = 1 };
+	struct bgdma_group_bind c = {
+		.size = sizeof(c), .group = 5,
+		.slots = (uintptr_t)&slot, .count = 1,
+		.members = (uintptr_t)&who, .member_count = 1,
+	};
 
-	return ret == -EOPNOTSUPP ? 0 : ret;
+	return bg_ioctl(w.n.fd, BGDMA_IOC_GROUP_BIND, &c);
 }
 
-static void prepare_group_bind(void)
+static int call_group_unbind(void)
 {
-	w.cmd = BGDMA_IOC_GROUP_BIND;
+	struct bgdma_group_unbind c = { .size = sizeof(c), .group = 5 };
+
+	return bg_ioctl(w.n.fd, BGDMA_IOC_GROUP_UNBIND, &c);
 }
 
-static void prepare_group_unbind(void)
+static void undo_group(void)
 {
-	w.cmd = BGDMA_IOC_GROUP_UNBIND;
+	must(call_group_unbind());
+}
+
+static void prepare_group(void)
+{
+	must(call_group_bind());
 }
 
 /* ---- io_uring ---------------------------------------------------------- */
@@ -499,8 +545,11 @@ static const struct faulty calls[] = {
 	FAULTY("GRANT counters", prepare_grant_counters, call_grant,
 	       undo_grant_counters),
 	FAULTY("REVOKE", prepare_revoke, call_revoke, undo_revoke),
-	FAULTY("GROUP_BIND", prepare_group_bind, call_group, NULL),
-	FAULTY("GROUP_UNBIND", prepare_group_unbind, call_group, NULL),
+	FAULTY("GATE", NULL, call_gate, undo_gate),
+	FAULTY("EPOCHS", prepare_epochs, call_epochs, undo_gate),
+	FAULTY("EPOCH_ALLOW", prepare_epochs, call_allow, undo_gate),
+	FAULTY("GROUP_BIND", NULL, call_group_bind, undo_group),
+	FAULTY("GROUP_UNBIND", prepare_group, call_group_unbind, NULL),
 	FAULTY("EVENT_BIND", NULL, call_bind, undo_bind),
 	FAULTY("CLEAR_ERROR", NULL, call_clear, NULL),
 	FAULTY("CANCEL", NULL, call_cancel, NULL),

@@ -264,7 +264,7 @@ TEST_F(fifo, errors_behind_the_first_are_counted)
 	/* The first error of a FIFO stops it, so it cannot lose any. */
 	bad.op = 99;
 	put_in(f, &bad);
-	bad.op = BGDMA_OP_ATOMIC;
+	bad.op = BGDMA_OP_TREE_REDUCE;
 	put_in(f, &bad);
 	post(f);
 	EXPECT_EQ(BGDMA_E_OP, outcome(f, 0));

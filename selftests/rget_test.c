@@ -426,7 +426,7 @@ TEST_F(rget, x2_fields_of_remote_descriptors)
 	d.op = 99;
 	EXPECT_REFUSED(BGDMA_E_OP, &d);
 	d = good;
-	d.op = BGDMA_OP_ATOMIC;
+	d.op = BGDMA_OP_TREE_REDUCE;
 	EXPECT_REFUSED(BGDMA_E_UNSUPPORTED, &d);
 	d = good;
 	d.resv = htole16(1);

@@ -418,6 +418,37 @@ static int grant_all(struct node *n, struct bgdma_grant *c)
 	return ret ? ret : (int)c->id;
 }
 
+int gate(struct node *n, __u32 region, __u32 epochs, __u32 flags)
+{
+	struct bgdma_gate c = {
+		.size = sizeof(c), .flags = flags, .region = region,
+		.epochs = epochs,
+	};
+
+	return bg_ioctl(n->fd, BGDMA_IOC_GATE, &c);
+}
+
+int epochs(struct node *n, __u32 region, struct bgdma_epoch *out, __u32 room)
+{
+	struct bgdma_epochs c = {
+		.size = sizeof(c), .region = region, .count = room,
+		.epochs = (uintptr_t)out,
+	};
+	int ret = bg_ioctl(n->fd, BGDMA_IOC_EPOCHS, &c);
+
+	return ret ? ret : (int)c.count;
+}
+
+int epoch_allow(struct node *n, __u32 region, __u32 incarnation, __u32 epoch)
+{
+	struct bgdma_epoch_allow c = {
+		.size = sizeof(c), .region = region, .epoch = epoch,
+		.incarnation = incarnation,
+	};
+
+	return bg_ioctl(n->fd, BGDMA_IOC_EPOCH_ALLOW, &c);
+}
+
 int grant(struct node *n, __u32 kind, __u32 object, __u32 rank, __u32 rights)
 {
 	struct bgdma_grant c = {
@@ -525,6 +556,30 @@ struct bgdma_desc d_rget(__u32 rank, __u32 queue, __u32 src, __u64 src_off,
 					descriptors * sizeof(d));
 
 	d.op = BGDMA_OP_RGET;
+	return d;
+}
+
+struct bgdma_desc d_atomic(__u32 rank, enum bgdma_atomic_op op,
+			   enum bgdma_atomic_type type, __u64 operand,
+			   __u32 dst, __u64 dst_off, __u32 count)
+{
+	struct bgdma_desc d = d_put(rank, BGDMA_NONE, 0, dst, dst_off, count *
+				    (type <= BGDMA_ATOMIC_U32 ? 4 : 8));
+
+	d.op = BGDMA_OP_ATOMIC;
+	d.dispatch = htole16(BGDMA_ATOMIC(op, type));
+	d.cookie = htole64(operand);
+	return d;
+}
+
+struct bgdma_desc d_gate(__u32 rank, enum bgdma_op op, __u32 region,
+			 __u32 epoch, __u32 counter)
+{
+	struct bgdma_desc d = d_put(rank, BGDMA_NONE, 0, region, 0, 0);
+
+	d.op = (__u8)op;
+	d.epoch = htole32(epoch);
+	d.inj_ctr = htole32(counter);
 	return d;
 }
 

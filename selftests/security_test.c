@@ -35,7 +35,7 @@ static int all_refused(int fd, int also)
 		sizeof(struct bgdma_region_free),
 		sizeof(struct bgdma_grant), sizeof(struct bgdma_revoke),
 		sizeof(struct bgdma_group_bind),
-		sizeof(struct bgdma_group_bind),
+		sizeof(struct bgdma_group_unbind),
 		sizeof(struct bgdma_event_bind),
 		sizeof(struct bgdma_clear_error),
 		sizeof(struct bgdma_cancel), sizeof(struct bgdma_wait),

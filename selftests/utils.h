@@ -231,6 +231,10 @@ void region_driver(struct region *r, struct node *n, size_t bytes);
 void fill(void *p, size_t bytes, unsigned int seed);
 bool filled(const void *p, size_t bytes, unsigned int seed);
 
+int gate(struct node *n, __u32 region, __u32 epochs, __u32 flags);
+/* What is at a gate: how many, of which @room were written, or -errno. */
+int epochs(struct node *n, __u32 region, struct bgdma_epoch *out, __u32 room);
+int epoch_allow(struct node *n, __u32 region, __u32 incarnation, __u32 epoch);
 int grant(struct node *n, __u32 kind, __u32 object, __u32 rank, __u32 rights);
 int grant_range(struct node *n, __u32 object, __u32 rank, __u32 rights,
 		__u64 lo, __u64 hi);
@@ -251,6 +255,12 @@ struct bgdma_desc d_local_memfifo(__u32 fifo, __u32 src, __u64 src_off,
 				  __u32 length);
 struct bgdma_desc d_rget(__u32 rank, __u32 queue, __u32 src, __u64 src_off,
 			 unsigned int descriptors);
+/* @count elements from @dst_off on; one: @operand, several: from the source. */
+struct bgdma_desc d_atomic(__u32 rank, enum bgdma_atomic_op op,
+			   enum bgdma_atomic_type type, __u64 operand,
+			   __u32 dst, __u64 dst_off, __u32 count);
+struct bgdma_desc d_gate(__u32 rank, enum bgdma_op op, __u32 region,
+			 __u32 epoch, __u32 counter);
 /* A small message with a number in it; and that of the next one. */
 struct bgdma_desc d_number(__u32 rank, const struct rec *to, __u32 number);
 __u32 number_wait(struct rec *r);

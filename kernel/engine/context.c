@@ -13,6 +13,7 @@
 #include "../bgdma.h"
 #include "busy.h"
 #include "engine.h"
+#include "group.h"
 #include "ring.h"
 
 /**
@@ -33,11 +34,13 @@ struct bgdma_ctx *bgdma_ctx_new(void)
 	spin_lock_init(&ctx->event_lock);
 	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC);
 	ctx->region_gen = 1;
+	INIT_LIST_HEAD(&ctx->gates);
 	INIT_LIST_HEAD(&ctx->runnable);
 	INIT_LIST_HEAD(&ctx->rq_node);
 	INIT_LIST_HEAD(&ctx->poll_node);
 	INIT_LIST_HEAD(&ctx->part_node);
 	INIT_LIST_HEAD(&ctx->process_node);
+	INIT_LIST_HEAD(&ctx->groups);
 	return ctx;
 }
 
@@ -379,6 +382,7 @@ static void bgdma_rec_end(struct bgdma_ctx *ctx, u32 id)
 	mutex_lock(&ctx->map_lock);
 	RCU_INIT_POINTER(ctx->rec[id], NULL);
 	mutex_unlock(&ctx->map_lock);
+	bgdma_groups_forget(ctx, BGDMA_KIND_REC_FIFO, id);
 	spin_lock(&fifo->lock);
 	WRITE_ONCE(fifo->dead, true);
 	spin_unlock(&fifo->lock);
@@ -397,6 +401,7 @@ static void bgdma_rgq_end(struct bgdma_ctx *ctx, u32 id)
 	if (!queue)
 		return;
 	RCU_INIT_POINTER(ctx->rgq[id], NULL);
+	bgdma_groups_forget(ctx, BGDMA_KIND_RGET_QUEUE, id);
 	spin_lock(&queue->lock);
 	WRITE_ONCE(queue->dead, true);
 	spin_unlock(&queue->lock);
@@ -490,6 +495,8 @@ void bgdma_ctx_release(struct bgdma_ctx *ctx)
 	if (ctx->released)
 		goto unlock;
 	ctx->released = true;
+	/* What a call bound that began before it was detached. */
+	bgdma_groups_end(ctx);
 	for (i = 0; i < ctx->n_inj; i++)
 		bgdma_inj_end(ctx, i);
 	for (i = 0; i < ctx->n_rgq; i++)
@@ -548,7 +555,7 @@ size_t bgdma_ctx_bytes(struct bgdma_ctx *ctx)
 		if (queue)
 			bytes += struct_size(queue, subs, queue->nsubs) +
 				 (size_t)queue->nsubs * queue->quota *
-				 sizeof(struct bgdma_desc);
+				 sizeof(struct bgdma_rget_slot);
 	}
 	return bytes + pages * PAGE_SIZE;
 }

@@ -52,7 +52,8 @@ int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		return bgdma_fault(s, BGDMA_E_FIFO, id, ctx->n_rgq);
 	if (!bgdma_is_owner(ctx, who) &&
 	    !bgdma_granted(&queue->grants, who, BGDMA_RIGHT_INJECT, 0, 0,
-			   &bound, NULL))
+			   &bound, NULL) &&
+	    !bgdma_group_gives(ctx, s, who, BGDMA_KIND_RGET_QUEUE, id))
 		return bgdma_fault(s, BGDMA_E_RIGHTS, id, BGDMA_RIGHT_INJECT);
 	for (;;) {
 		ret = bgdma_rgq_deliver(queue, s, who, descs, n);

@@ -11,6 +11,7 @@
 #include "../bgdma.h"
 #include "busy.h"
 #include "counter.h"
+#include "group.h"
 #include "region.h"
 
 /*
@@ -42,10 +43,15 @@ static __always_inline int
 bgdma_rec_counter(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		  const struct bgdma_principal *who)
 {
-	return bgdma_counter_at(ctx, BGDMA_RECEPTION,
-				le32_to_cpu(s->x.desc.rec_ctr),
-				bgdma_is_owner(ctx, who) ? NULL : who,
-				&s->memo.counter);
+	u32 handle = le32_to_cpu(s->x.desc.rec_ctr);
+	int slot = bgdma_counter_at(ctx, BGDMA_RECEPTION, handle,
+				    bgdma_is_owner(ctx, who) ? NULL : who,
+				    &s->memo.counter);
+
+	if (unlikely(slot == -BGDMA_E_RIGHTS))
+		slot = bgdma_group_counter(ctx, s, who, BGDMA_RECEPTION,
+					   handle);
+	return slot;
 }
 
 /*
@@ -99,6 +105,37 @@ bgdma_rec_find(struct bgdma_ctx *ctx, const struct bgdma_stream *s)
 }
 
 /*
+ * Into a region, held busy, if it is one that epochs can be at. What its owner
+ * had sent to itself nobody keeps out; but it must have asked for it itself, and
+ * not its engine for somebody. A descriptor from elsewhere names an epoch at the
+ * region that it reads.
+ */
+static __always_inline int
+bgdma_land_enter(const struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		 const struct bgdma_region *region,
+		 const struct bgdma_principal *who,
+		 struct bgdma_region_gate **gate)
+{
+	u32 epoch = s->remote ? 0 : le32_to_cpu(s->x.desc.epoch);
+
+	if (likely(!READ_ONCE(region->gate) && !epoch))
+		return BGDMA_STEP_DONE;
+	if (s->remote && s->own && bgdma_is_owner(ctx, &s->who))
+		return BGDMA_STEP_DONE;
+	return bgdma_gate_enter(region, s, who, epoch, true, gate);
+}
+
+static __always_inline void bgdma_land_leave(const struct bgdma_stream *s,
+					     struct bgdma_region_gate *gate,
+					     const struct bgdma_principal *who,
+					     bool last)
+{
+	if (unlikely(gate))
+		bgdma_gate_leave(gate, who, s->remote ? 0 :
+				 le32_to_cpu(s->x.desc.epoch), last);
+}
+
+/*
  * bgdma_deliver_put() for the run loop (ops.c), which delivers most puts.
  * @from: the bytes, if they are in one page, else they are in @payload. @whole:
  * all of the transfer in one piece.
@@ -109,20 +146,33 @@ bgdma_land_put(struct bgdma_ctx *ctx, struct bgdma_stream *s, const void *from,
 {
 	struct bgdma_xfer *x = &s->x;
 	u32 done = whole ? 0 : x->done;
+	u32 left = whole ? n : le32_to_cpu(x->desc.length) - done;
+	u32 handle = le32_to_cpu(x->desc.u.at.dst_region);
 	u64 off = le64_to_cpu(x->desc.u.at.dst_off) + done;
 	const struct bgdma_principal *who = bgdma_principal_at(ctx, s);
 	int slot = bgdma_rec_slot(ctx, s, who);
+	struct bgdma_region_gate *gate = NULL;
 	struct bgdma_region *region;
+	int ret;
 
 	if (unlikely(slot < BGDMA_NO_SLOT))
 		return x->fault.code;
-	if (unlikely(!bgdma_region_again(ctx,
-					 le32_to_cpu(x->desc.u.at.dst_region),
-					 who, BGDMA_RIGHT_WRITE, off, whole ?
-					 n : le32_to_cpu(x->desc.length) - done,
-					 &x->fault, &s->memo.dst, &region)))
-		return x->fault.code;
+	if (unlikely(!bgdma_region_again(ctx, handle, who, BGDMA_RIGHT_WRITE,
+					 off, left, &x->fault, &s->memo.dst,
+					 &region))) {
+		region = bgdma_group_region(ctx, s, who, handle,
+					    BGDMA_RIGHT_WRITE, off, left);
+		if (!region)
+			return x->fault.code;
+	}
+	ret = bgdma_land_enter(ctx, s, region, who, &gate);
+	if (unlikely(ret)) {
+		bgdma_busy_put(&region->busy);
+		return ret;
+	}
 	bgdma_region_write(region, off, from, payload, n);
+	bgdma_land_leave(s, gate, who, whole ||
+			 done + n == le32_to_cpu(x->desc.length));
 	bgdma_busy_put(&region->busy);
 	trace_bgdma_packet(ctx, s, n);
 	if (whole)

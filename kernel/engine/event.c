@@ -112,9 +112,9 @@ void bgdma_record_of(const struct bgdma_stream *s, struct bgdma_record *out)
 }
 
 /*
- * Peers can cause events at will: of those that come with refusals there is
- * always a quarter of the ring left for others, of those about peers that left
- * an eighth.
+ * Peers can cause events at will: of those that come with refusals and epochs
+ * there is always a quarter of the ring left for others, of those about peers
+ * that left an eighth.
  */
 static u64 bgdma_event_room(const struct bgdma_ctx *ctx,
 			    const struct bgdma_event *event)
@@ -124,6 +124,7 @@ static u64 bgdma_event_room(const struct bgdma_ctx *ctx,
 	switch (event->type) {
 	case BGDMA_EVENT_OFFENDER:
 	case BGDMA_EVENT_REFUSED:
+	case BGDMA_EVENT_EPOCH:
 		return entries - entries / 4;
 	case BGDMA_EVENT_PEER_DOWN:
 		return entries - entries / 8;

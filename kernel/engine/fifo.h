@@ -22,6 +22,7 @@ struct bgdma_memo {
 	struct bgdma_region_memo src;
 	struct bgdma_region_memo descs;
 	struct bgdma_region_memo dst;
+	struct bgdma_region_memo atomic;
 };
 
 /**
@@ -74,6 +75,22 @@ struct bgdma_stream_stats {
 #define bgdma_stat_add(counter, n)	data_race((counter) += (n))
 
 /**
+ * struct bgdma_line - where a transfer with the deposit bit is on its line
+ * @left: nodes after the one that it is at
+ * @receiver: incarnation of the context there that gets a copy; 0: none yet
+ * @region: slot of the target region, as its sender wrote it
+ * @counter: slot of the reception counter, likewise
+ * @fifo: slot of the FIFO or queue, likewise
+ */
+struct bgdma_line {
+	u32 left;
+	u32 receiver;
+	__le32 region;
+	__le32 counter;
+	__le16 fifo;
+};
+
+/**
  * struct bgdma_stream - the descriptors of one FIFO that came from one place
  * @ctx: the context that executes them
  * @kind: BGDMA_KIND_INJ_FIFO or BGDMA_KIND_RGET_QUEUE
@@ -98,6 +115,9 @@ struct bgdma_stream_stats {
  * @parked_kind: what it waits for, for people
  * @parked_id: which
  * @stats: what it did
+ * @group: number + 1 of the group under which @x is; 0: none; owner only
+ * @own: who sent @x asked for it itself; owner only
+ * @line: where @x is with the deposit bit; owner only
  */
 struct bgdma_stream {
 	struct bgdma_ctx *ctx;
@@ -122,6 +142,9 @@ struct bgdma_stream {
 	u32 parked_kind;
 	u32 parked_id;
 	struct bgdma_stream_stats stats;
+	u16 group;
+	bool own;
+	struct bgdma_line line;
 };
 
 /**
@@ -223,6 +246,18 @@ bool bgdma_rec_armed(struct bgdma_rec_fifo *fifo);
 void bgdma_rec_clear(struct bgdma_rec_fifo *fifo, bool flush);
 
 /**
+ * struct bgdma_rget_slot - a descriptor that waits in a remote-get queue
+ * @desc: as its sender wrote it
+ * @group: number + 1 of the group under which it came; 0: none
+ * @own: it was the sender's own descriptor that brought it, not one from elsewhere
+ */
+struct bgdma_rget_slot {
+	struct bgdma_desc desc;
+	u16 group;
+	bool own;
+};
+
+/**
  * struct bgdma_rget_sub - what one sender has waiting in a remote-get queue
  * @s: the stream that executes it
  * @queue: it belongs to
@@ -234,7 +269,7 @@ void bgdma_rec_clear(struct bgdma_rec_fifo *fifo, bool flush);
 struct bgdma_rget_sub {
 	struct bgdma_stream s;
 	struct bgdma_rget_queue *queue;
-	struct bgdma_desc *slots;
+	struct bgdma_rget_slot *slots;
 	u32 head;
 	u32 tail;
 	bool bound;

@@ -359,6 +359,8 @@ int bgdma_revoke(struct bgdma_ctx *ctx, u32 id)
 	if (!found)
 		return -ENOENT;
 	synchronize_rcu();
+	/* Not before: an epoch may have begun under the grant meanwhile. */
+	bgdma_gates_recheck(ctx);
 	return 0;
 }
 

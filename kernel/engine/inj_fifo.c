@@ -199,7 +199,7 @@ static bool bgdma_inj_drop(struct bgdma_inj_fifo *fifo, u64 seq)
 	};
 	rcu_read_lock();
 	bgdma_counter_fail(s->ctx, BGDMA_INJECTION, slot,
-			   le32_to_cpu(desc.length), &why);
+			   bgdma_desc_counts(&desc), &why);
 	rcu_read_unlock();
 	return true;
 }

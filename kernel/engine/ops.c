@@ -10,11 +10,24 @@
 #include "busy.h"
 #include "deliver.h"
 #include "engine.h"
+#include "group.h"
 #include "packet.h"
 
 static const struct bgdma_fabric_ops *bgdma_fabric(const struct bgdma_stream *s)
 {
 	return s->ctx->partition->fabric;
+}
+
+/* For who has no right of his own: under a group. */
+static noinline bool bgdma_source_by_group(struct bgdma_stream *s, u32 rights,
+					   u32 left,
+					   struct bgdma_region **region,
+					   u64 off)
+{
+	*region = bgdma_group_region(s->ctx, s, &s->who,
+				     le32_to_cpu(s->x.desc.u.at.src_region),
+				     rights, off, left);
+	return *region;
 }
 
 /*
@@ -26,17 +39,20 @@ bgdma_source_get(struct bgdma_stream *s, u32 rights, u32 left,
 		 struct bgdma_region **region, u64 off)
 {
 	struct bgdma_xfer *x = &s->x;
+	u32 handle = le32_to_cpu(x->desc.u.at.src_region);
 
-	return bgdma_region_again(s->ctx,
-				  le32_to_cpu(x->desc.u.at.src_region),
-				  &s->who, rights, off, left,
-				  &x->fault, rights == BGDMA_RIGHT_READ ?
-					&s->memo.src : &s->memo.descs, region);
+	return likely(bgdma_region_again(s->ctx, handle, &s->who, rights, off,
+					 left, &x->fault,
+					 rights == BGDMA_RIGHT_READ ?
+						&s->memo.src : &s->memo.descs,
+					 region)) ||
+	       bgdma_source_by_group(s, rights, left, region, off);
 }
 
 /*
  * Take what was moved off the counters. When the last piece was delivered the
- * target has counted already.
+ * target has counted already. What is copied to many has left, once, when the
+ * last has it.
  */
 static __always_inline void bgdma_xfer_count(struct bgdma_stream *s, bool last)
 {
@@ -44,7 +60,10 @@ static __always_inline void bgdma_xfer_count(struct bgdma_stream *s, bool last)
 	u32 n = x->uncounted;
 
 	x->uncounted = 0;
-	bgdma_inj_count(s, n);
+	if (unlikely(x->desc.route & BGDMA_ROUTE_DEPOSIT))
+		bgdma_inj_count(s, last ? le32_to_cpu(x->desc.length) : 0);
+	else
+		bgdma_inj_count(s, n);
 	if (!last && n && x->desc.rec_ctr != cpu_to_le32(BGDMA_NONE) &&
 	    !(x->desc.flags & BGDMA_DESC_OPS))
 		bgdma_fabric(s)->count(s, n);
@@ -83,11 +102,38 @@ static __always_inline int bgdma_land(struct bgdma_stream *s,
 	return bgdma_fabric(s)->put(s, p, n);
 }
 
+/*
+ * Out of a region, held busy, that epochs can be at. Nobody keeps its owner out;
+ * a descriptor from elsewhere names its epoch.
+ */
+static __always_inline int bgdma_source_enter(struct bgdma_stream *s,
+					      const struct bgdma_region *region,
+					      struct bgdma_region_gate **gate)
+{
+	u32 epoch;
+
+	if (likely(!s->remote))
+		return BGDMA_STEP_DONE;
+	epoch = le32_to_cpu(s->x.desc.epoch);
+	if (!READ_ONCE(region->gate) && !epoch)
+		return BGDMA_STEP_DONE;
+	return bgdma_gate_enter(region, s, &s->who, epoch, false, gate);
+}
+
+static __always_inline void bgdma_source_leave(struct bgdma_stream *s,
+					       struct bgdma_region_gate *gate)
+{
+	if (unlikely(gate))
+		bgdma_gate_leave(gate, &s->who, le32_to_cpu(s->x.desc.epoch),
+				 false);
+}
+
 /* @whole: all of the transfer, for which this is inlined. */
 static __always_inline int bgdma_slice_put(struct bgdma_stream *s, u32 n,
 					   bool whole)
 {
 	u64 off = le64_to_cpu(s->x.desc.u.at.src_off);
+	struct bgdma_region_gate *gate = NULL;
 	struct bgdma_region *region;
 	const void *from = NULL;
 	u32 left = n;
@@ -102,7 +148,10 @@ static __always_inline int bgdma_slice_put(struct bgdma_stream *s, u32 n,
 	if (likely(bgdma_source_get(s, BGDMA_RIGHT_READ, left, &region, off))) {
 		if (whole)
 			from = bgdma_region_page(region, off, n);
-		ret = bgdma_land(s, region, off, from, n, whole);
+		ret = bgdma_source_enter(s, region, &gate);
+		if (likely(!ret))
+			ret = bgdma_land(s, region, off, from, n, whole);
+		bgdma_source_leave(s, gate);
 		bgdma_busy_put(&region->busy);
 	} else {
 		ret = s->x.fault.code;
@@ -116,19 +165,22 @@ static int bgdma_slice_queue(struct bgdma_stream *s, u32 n)
 {
 	const struct bgdma_fabric_ops *fabric = bgdma_fabric(s);
 	struct bgdma_payload *p = &s->x.slice;
+	struct bgdma_region_gate *gate = NULL;
 	struct bgdma_region *region;
 	u8 op = s->x.desc.op;
 	u64 off = le64_to_cpu(s->x.desc.u.at.src_off) + s->x.done;
+	u32 rights = op == BGDMA_OP_RGET ? BGDMA_RIGHT_FETCH : BGDMA_RIGHT_READ;
+	u32 left = le32_to_cpu(s->x.desc.length) - s->x.done;
 	int ret;
 
 	bgdma_slice_begin();
-	if (!bgdma_source_get(s, op == BGDMA_OP_RGET ? BGDMA_RIGHT_FETCH :
-						       BGDMA_RIGHT_READ,
-			      le32_to_cpu(s->x.desc.length) - s->x.done,
-			      &region, off)) {
+	if (!bgdma_source_get(s, rights, left, &region, off)) {
 		ret = s->x.fault.code;
 		goto out;
 	}
+	ret = bgdma_source_enter(s, region, &gate);
+	if (ret)
+		goto put;
 	bgdma_region_span(region, off, n, p);
 	if (op == BGDMA_OP_MEMFIFO)
 		ret = fabric->memfifo(s, p, n);
@@ -136,8 +188,103 @@ static int bgdma_slice_queue(struct bgdma_stream *s, u32 n)
 		ret = fabric->rget(s, p, n / sizeof(struct bgdma_desc));
 	else
 		ret = bgdma_deliver_memfifo(s->ctx, s, p, n);
+	bgdma_source_leave(s, gate);
+put:
 	bgdma_busy_put(&region->busy);
 out:
+	bgdma_slice_end();
+	return ret;
+}
+
+/*
+ * Operands of some elements: from the descriptor, where there is one element, or
+ * from the source; of BGDMA_ATOMIC_CAS always from there.
+ */
+static int bgdma_operands_get(struct bgdma_stream *s, void *operands, u32 n)
+{
+	const struct bgdma_desc *d = &s->x.desc;
+	struct bgdma_payload *p = &s->x.slice;
+	struct bgdma_region *region;
+	u64 off = le64_to_cpu(d->u.at.src_off) + s->x.done;
+	u32 i;
+
+	if (bgdma_atomic_is_single(d) &&
+	    le16_to_cpu(d->dispatch) >> 8 != BGDMA_ATOMIC_CAS) {
+		*(u64 *)operands = le64_to_cpu(d->cookie);
+		return BGDMA_STEP_DONE;
+	}
+	if (!bgdma_source_get(s, BGDMA_RIGHT_READ,
+			      le32_to_cpu(d->length) - s->x.done, &region, off))
+		return s->x.fault.code;
+	bgdma_region_span(region, off, n, p);
+	for (i = 0; i < p->pieces; i++) {
+		memcpy(operands, p->p[i], p->n[i]);
+		operands += p->n[i];
+	}
+	bgdma_busy_put(&region->busy);
+	return BGDMA_STEP_DONE;
+}
+
+/*
+ * Where what was there before goes: asked for before anything is updated, so
+ * that nothing is that cannot be told of.
+ */
+static bool bgdma_fetched_get(struct bgdma_stream *s,
+			      struct bgdma_region **region, u64 off)
+{
+	const struct bgdma_desc *d = &s->x.desc;
+
+	*region = NULL;
+	if (!(d->flags & BGDMA_DESC_FETCH))
+		return true;
+	return bgdma_region_again(s->ctx, le32_to_cpu(d->u.at.src_region),
+				  &s->who, BGDMA_RIGHT_WRITE, off,
+				  le32_to_cpu(d->length) - s->x.done,
+				  &s->x.fault, &s->memo.dst, region);
+}
+
+/* What is updated at once without a chance to be preempted. */
+#define BGDMA_ATOMIC_SLICE	256
+
+static int bgdma_slice_atomic(struct bgdma_stream *s, u32 n)
+{
+	u64 operands[BGDMA_ATOMIC_SLICE / sizeof(u64)];
+	u64 off = le64_to_cpu(s->x.desc.u.at.src_off) + s->x.done;
+	struct bgdma_region *fetched;
+	u32 done = n;
+	int ret;
+
+	bgdma_slice_begin();
+	if (!bgdma_fetched_get(s, &fetched, off)) {
+		ret = s->x.fault.code;
+		goto out;
+	}
+	ret = bgdma_operands_get(s, operands, n);
+	if (!ret)
+		ret = bgdma_fabric(s)->atomic(s, operands, &done);
+	if (fetched) {
+		if (!ret)
+			bgdma_region_write_bytes(fetched, off, operands, done);
+		bgdma_busy_put(&fetched->busy);
+	}
+	if (!ret && done < n) {
+		/* Somebody keeps the next one busy. */
+		s->x.done += done;
+		s->x.uncounted += done;
+		ret = BGDMA_STEP_AGAIN;
+	}
+out:
+	bgdma_slice_end();
+	return ret;
+}
+
+static int bgdma_run_gate(struct bgdma_stream *s, long *budget, u32 each)
+{
+	int ret;
+
+	*budget -= each;
+	bgdma_slice_begin();
+	ret = bgdma_fabric(s)->gate(s);
 	bgdma_slice_end();
 	return ret;
 }
@@ -172,12 +319,32 @@ static void bgdma_desc_remember(struct bgdma_stream *s)
 {
 	const struct bgdma_desc *d = &s->x.desc;
 
-	/* Where both places are used, or none, the second half is free. */
+	/*
+	 * Where both places are used, or none, the second half is free, and so
+	 * is the operand of one element.
+	 */
 	if (!(d->flags & BGDMA_DESC_INLINE) && d->op != BGDMA_OP_PUT &&
-	    d->op != BGDMA_OP_LOCAL_COPY)
+	    d->op != BGDMA_OP_LOCAL_COPY &&
+	    !(d->flags & BGDMA_DESC_FETCH && bgdma_atomic_is_single(d)))
+		return;
+	if (d->flags & BGDMA_DESC_GROUP)
 		return;
 	memcpy(s->good, d, sizeof(s->good));
 	s->has_good = true;
+}
+
+/*
+ * A good descriptor that names no group, or what its group makes of it. None is
+ * remembered under a group: the group of the next may be another.
+ */
+static u32 bgdma_group_begin(struct bgdma_stream *s)
+{
+	s->has_good = false;
+	if (!(s->x.desc.flags & BGDMA_DESC_GROUP)) {
+		s->group = 0;
+		return BGDMA_OK;
+	}
+	return s->remote ? bgdma_group_localize(s) : bgdma_fabric(s)->line(s);
 }
 
 /* What must be good before anything moves. */
@@ -188,6 +355,8 @@ static int bgdma_op_start(struct bgdma_stream *s)
 	if (!bgdma_desc_known(s) && !bgdma_desc_retargeted(s)) {
 		u32 code = bgdma_desc_check(s, &x->fault);
 
+		if (!code)
+			code = bgdma_group_begin(s);
 		if (code) {
 			x->fault.code = code;
 			return code;
@@ -239,6 +408,9 @@ static __always_inline int bgdma_run_inline(struct bgdma_stream *s,
 	u32 train = min_t(u32, x->tail - (u32)s->head, BGDMA_TRAIN_MAX);
 	int ret;
 
+	/* On a line the descriptor is not as it is in the ring. */
+	if (unlikely(x->desc.route & BGDMA_ROUTE_DEPOSIT))
+		train = 0;
 	x->train = train;
 	bgdma_slice_begin();
 	ret = bgdma_inline_land(s, n);
@@ -296,11 +468,13 @@ static __always_inline int bgdma_run_long(struct bgdma_stream *s,
 					  long *budget, u32 each,
 					  bgdma_slice_fn *slice, u32 max)
 {
-	u32 before = s->x.done;
+	u32 before = s->x.done, now;
 	int ret;
 
 	ret = bgdma_run_slices(s, *budget, slice, max);
-	*budget -= max(s->x.done - before, each);
+	/* It begins again for the next node, when this one has all of it. */
+	now = ret == BGDMA_STEP_HOP ? le32_to_cpu(s->x.desc.length) : s->x.done;
+	*budget -= max(now - before, each);
 	return ret;
 }
 
@@ -324,6 +498,24 @@ static __always_inline int bgdma_run_put(struct bgdma_stream *s, long *budget,
 	return BGDMA_STEP_DONE;
 }
 
+static int bgdma_run_atomic(struct bgdma_stream *s, long *budget, u32 each)
+{
+	u32 n = le32_to_cpu(s->x.desc.length);
+	int ret;
+
+	if (!bgdma_atomic_is_single(&s->x.desc))
+		return bgdma_run_long(s, budget, each, bgdma_slice_atomic,
+				      BGDMA_ATOMIC_SLICE);
+	*budget -= each;
+	/* All of it or nothing. */
+	ret = bgdma_slice_atomic(s, n);
+	if (ret)
+		return ret;
+	s->x.done = n;
+	bgdma_message_count(s, n);
+	return BGDMA_STEP_DONE;
+}
+
 /* As a step: BGDMA_STEP_*, or an enum bgdma_code with s->x.fault. */
 static __always_inline int bgdma_op_run(struct bgdma_stream *s, long *budget,
 					u32 each)
@@ -332,6 +524,10 @@ static __always_inline int bgdma_op_run(struct bgdma_stream *s, long *budget,
 		return bgdma_run_inline(s, budget, each);
 	if (s->x.desc.op == BGDMA_OP_PUT || s->x.desc.op == BGDMA_OP_LOCAL_COPY)
 		return bgdma_run_put(s, budget, each);
+	if (s->x.desc.op == BGDMA_OP_ATOMIC)
+		return bgdma_run_atomic(s, budget, each);
+	if (bgdma_op_is_gate(s->x.desc.op))
+		return bgdma_run_gate(s, budget, each);
 	if (s->x.desc.op != BGDMA_OP_NOP)
 		return bgdma_run_long(s, budget, each, bgdma_slice_queue,
 				      BGDMA_PACKET_MAX);
@@ -366,11 +562,13 @@ static noinline void bgdma_op_end(struct bgdma_stream *s)
 
 	bgdma_stat_add(s->stats.errors, 1);
 	trace_bgdma_error(s);
-	left = le32_to_cpu(x->desc.length) - x->done + x->uncounted;
+	left = bgdma_desc_counts(&x->desc) - x->done + x->uncounted;
 	/* One that never began is nothing to the other side. */
 	if (x->active && x->desc.op != BGDMA_OP_NOP)
 		bgdma_fabric(s)->abort(s, left);
 	/* One that was no good shows it on its counter too, if it has one. */
+	if (x->desc.route & BGDMA_ROUTE_DEPOSIT)
+		left = bgdma_desc_counts(&x->desc);
 	if (x->fault.code != BGDMA_E_INDEX && left <= BGDMA_LENGTH_MAX)
 		bgdma_inj_fail_counter(s, left);
 	WRITE_ONCE(x->active, false);
@@ -455,8 +653,11 @@ static __always_inline long bgdma_stream_loop(struct bgdma_stream *s,
 			ret = bgdma_op_run(s, &budget, each);
 		else
 			budget -= each;
-		if (ret < 0)
+		if (ret < 0) {
+			if (ret == BGDMA_STEP_HOP)
+				continue;
 			break;
+		}
 		if (unlikely(ret)) {
 			bgdma_op_fail(s);
 			continue;

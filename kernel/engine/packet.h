@@ -43,8 +43,11 @@ bgdma_packet_header(struct bgdma_packet *header, const struct bgdma_stream *s,
 		flags |= BGDMA_PACKET_LAST;
 	flags |= !!(x->desc.flags & BGDMA_DESC_INTERRUPT) *
 		 BGDMA_PACKET_INTERRUPT;
-	flags |= !!(x->desc.route & BGDMA_ROUTE_ADAPTIVE) *
-		 BGDMA_PACKET_ADAPTIVE;
+	/* One or the other. */
+	if (unlikely(x->desc.route &
+		     (BGDMA_ROUTE_ADAPTIVE | BGDMA_ROUTE_DEPOSIT)))
+		flags |= x->desc.route & BGDMA_ROUTE_DEPOSIT ?
+			 BGDMA_PACKET_DEPOSITED : BGDMA_PACKET_ADAPTIVE;
 	header->type = x->desc.op;
 	header->flags = flags;
 	header->bytes = n;
@@ -139,7 +142,8 @@ static __always_inline int bgdma_land_packets(struct bgdma_ctx *ctx,
 				   le16_to_cpu(s->x.desc.dst_fifo), ctx->n_rec);
 	if (!bgdma_is_owner(ctx, who) &&
 	    !bgdma_granted_whole(&fifo->grants, who, BGDMA_RIGHT_ACCEPT,
-				 &s->memo.fifo))
+				 &s->memo.fifo) &&
+	    !bgdma_group_gives(ctx, s, who, BGDMA_KIND_REC_FIFO, fifo->id))
 		return bgdma_fault(s, BGDMA_E_RIGHTS, fifo->id,
 				   BGDMA_RIGHT_ACCEPT);
 	slot = bgdma_rec_slot(ctx, s, who);

@@ -276,6 +276,7 @@ static void bgdma_region_destroy(struct bgdma_region *region)
 {
 	bgdma_busy_put(&region->busy);
 	bgdma_busy_wait(&region->busy);
+	bgdma_gate_free(region);
 	if (region->mem.nr) {
 		bgdma_shm_free(&region->mem);
 	} else {

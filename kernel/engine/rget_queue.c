@@ -31,13 +31,17 @@ static int bgdma_rgq_fetch(struct bgdma_stream *s)
 {
 	struct bgdma_rget_sub *sub = bgdma_sub_of(s);
 	struct bgdma_rget_queue *queue = sub->queue;
+	const struct bgdma_rget_slot *slot;
 
 	spin_lock(&queue->lock);
 	if (sub->head == sub->tail) {
 		spin_unlock(&queue->lock);
 		return 0;
 	}
-	s->x.desc = sub->slots[sub->head & (queue->quota - 1)];
+	slot = &sub->slots[sub->head & (queue->quota - 1)];
+	s->x.desc = slot->desc;
+	s->group = slot->desc.flags & BGDMA_DESC_GROUP ? slot->group : 0;
+	s->own = slot->own;
 	s->x.seq = s->head++;
 	s->x.tail = s->head;	/* nothing here is a train */
 	WRITE_ONCE(sub->head, sub->head + 1);
@@ -204,8 +208,11 @@ static struct bgdma_rget_sub *bgdma_sub_find(struct bgdma_rget_queue *queue,
 /* The payload is up to 16 descriptors, in two pieces cut anywhere. */
 static void bgdma_rgq_copy(struct bgdma_rget_queue *queue,
 			   struct bgdma_rget_sub *sub,
+			   const struct bgdma_stream *by,
 			   const struct bgdma_payload *from, u32 n)
 {
+	/* Only what came down a line came under its group. */
+	u16 group = by->x.desc.route & BGDMA_ROUTE_DEPOSIT ? by->group : 0;
 	u32 bytes = n * sizeof(struct bgdma_desc), done = 0;
 	unsigned int piece = 0;
 	u32 in_piece = 0;
@@ -222,8 +229,10 @@ static void bgdma_rgq_copy(struct bgdma_rget_queue *queue,
 		}
 		now = min_t(u32, from->n[piece] - in_piece,
 			    sizeof(struct bgdma_desc) - off);
-		memcpy((void *)&sub->slots[slot] + off,
+		memcpy((void *)&sub->slots[slot].desc + off,
 		       from->p[piece] + in_piece, now);
+		sub->slots[slot].group = group;
+		sub->slots[slot].own = !by->remote;
 		in_piece += now;
 		done += now;
 	}
@@ -283,7 +292,7 @@ int bgdma_rgq_deliver(struct bgdma_rget_queue *queue, struct bgdma_stream *by,
 	}
 	sub = bgdma_sub_find(queue, who, &nudge);
 	if (sub && queue->quota - (sub->tail - sub->head) >= n) {
-		bgdma_rgq_copy(queue, sub, descs, n);
+		bgdma_rgq_copy(queue, sub, by, descs, n);
 		ret = BGDMA_STEP_DONE;
 	}
 	spin_unlock(&queue->lock);

@@ -16,6 +16,7 @@
 #include "busy.h"
 #include "counter.h"
 #include "engine.h"
+#include "group.h"
 #include "ring.h"
 
 /* Messages after the first: with their headers about 1 KiB a slice. */
@@ -68,9 +69,14 @@ static __always_inline void bgdma_xfer_end(struct bgdma_stream *s,
  */
 static __always_inline int bgdma_inj_slot(struct bgdma_stream *s)
 {
-	return bgdma_counter_at(s->ctx, BGDMA_INJECTION,
-				le32_to_cpu(s->x.desc.inj_ctr),
-				s->remote ? &s->who : NULL, &s->memo.sent);
+	u32 handle = le32_to_cpu(s->x.desc.inj_ctr);
+	int slot = bgdma_counter_at(s->ctx, BGDMA_INJECTION, handle,
+				    s->remote ? &s->who : NULL, &s->memo.sent);
+
+	if (unlikely(slot == -BGDMA_E_RIGHTS))
+		slot = bgdma_group_counter(s->ctx, s, &s->who, BGDMA_INJECTION,
+					   handle);
+	return slot;
 }
 
 static __always_inline void bgdma_inj_count(struct bgdma_stream *s, u32 n)

@@ -5,6 +5,7 @@
  */
 #include "../bgdma.h"
 #include "../engine/busy.h"
+#include "loopback.h"
 
 static void bgdma_remember(struct bgdma_ctx *ctx, u32 rank)
 {
@@ -12,6 +13,17 @@ static void bgdma_remember(struct bgdma_ctx *ctx, u32 rank)
 
 	if (!test_bit(bit, ctx->talked))
 		set_bit(bit, ctx->talked);
+}
+
+/**
+ * bgdma_loopback_talked() - two contexts hear of each other's end from now on
+ * @a: one
+ * @b: the other
+ */
+void bgdma_loopback_talked(struct bgdma_ctx *a, struct bgdma_ctx *b)
+{
+	bgdma_remember(a, b->rank);
+	bgdma_remember(b, a->rank);
 }
 
 static void bgdma_no_target(struct bgdma_stream *s, u32 code, u32 rank)
@@ -30,8 +42,7 @@ static void bgdma_target_learn(struct bgdma_stream *s, struct bgdma_ctx *target)
 		bgdma_ctx_put(s->peer);
 	kref_get(&target->ref);
 	s->peer = target;
-	bgdma_remember(target, s->ctx->rank);
-	bgdma_remember(s->ctx, target->rank);
+	bgdma_loopback_talked(s->ctx, target);
 }
 
 /* Nobody known, or somebody else, or gone. */
@@ -69,18 +80,10 @@ static struct bgdma_ctx *bgdma_target_get(struct bgdma_stream *s)
 				  s->peer->rank == rank && s->peer->id == id);
 }
 
-typedef int bgdma_deliver_fn(struct bgdma_ctx *target, struct bgdma_stream *s,
-			     const struct bgdma_payload *p, u32 n);
-
-static int bgdma_move(struct bgdma_stream *s, const struct bgdma_payload *p,
-		      u32 n, bgdma_deliver_fn *deliver)
+/* @ret: of a delivery at @target, which is let go of. */
+static int bgdma_target_put(struct bgdma_stream *s, struct bgdma_ctx *target,
+			    int ret)
 {
-	struct bgdma_ctx *target = bgdma_target_get(s);
-	int ret;
-
-	if (!target)
-		return s->x.fault.code;
-	ret = deliver(target, s, p, n);
 	/* Who only knocks is nobody whose end the target has to hear of. */
 	if (ret == BGDMA_STEP_DONE && s->peer != target)
 		bgdma_target_learn(s, target);
@@ -88,22 +91,70 @@ static int bgdma_move(struct bgdma_stream *s, const struct bgdma_payload *p,
 	return ret;
 }
 
+/* @bytes: of the transfer, that are @n of what @deliver delivers. */
+static int bgdma_move(struct bgdma_stream *s, const struct bgdma_payload *p,
+		      u32 n, u32 bytes, bgdma_deliver_fn *deliver)
+{
+	struct bgdma_ctx *target;
+
+	if (unlikely(s->x.desc.route & BGDMA_ROUTE_DEPOSIT))
+		return bgdma_line_move(s, p, n, bytes, deliver);
+	target = bgdma_target_get(s);
+	if (!target)
+		return s->x.fault.code;
+	return bgdma_target_put(s, target, deliver(target, s, p, n));
+}
+
 static int bgdma_loopback_put(struct bgdma_stream *s,
 			      const struct bgdma_payload *p, u32 n)
 {
-	return bgdma_move(s, p, n, bgdma_deliver_put);
+	return bgdma_move(s, p, n, n, bgdma_deliver_put);
 }
 
 static int bgdma_loopback_memfifo(struct bgdma_stream *s,
 				  const struct bgdma_payload *p, u32 n)
 {
-	return bgdma_move(s, p, n, bgdma_deliver_memfifo);
+	return bgdma_move(s, p, n, n, bgdma_deliver_memfifo);
 }
 
 static int bgdma_loopback_rget(struct bgdma_stream *s,
 			       const struct bgdma_payload *p, u32 n)
 {
-	return bgdma_move(s, p, n, bgdma_deliver_rget);
+	return bgdma_move(s, p, n, n * sizeof(struct bgdma_desc),
+			  bgdma_deliver_rget);
+}
+
+static int bgdma_loopback_gate(struct bgdma_stream *s)
+{
+	struct bgdma_ctx *target = bgdma_target_get(s);
+
+	if (!target)
+		return s->x.fault.code;
+	return bgdma_target_put(s, target, bgdma_deliver_gate(target, s));
+}
+
+static int bgdma_loopback_atomic(struct bgdma_stream *s, void *operands, u32 *n)
+{
+	struct bgdma_ctx *target = bgdma_target_get(s);
+
+	if (!target)
+		return s->x.fault.code;
+	return bgdma_target_put(s, target,
+				bgdma_deliver_atomic(target, s, operands, n));
+}
+
+static void bgdma_loopback_answer(const struct bgdma_ctx *from,
+				  const struct bgdma_answer *answer)
+{
+	struct bgdma_ctx *to;
+
+	to = bgdma_partition_peer(from->partition, answer->to.rank,
+				  answer->to.ctx);
+	if (!to)
+		return;
+	if (to->who.incarnation == answer->to.incarnation)
+		bgdma_deliver_answer(to, from, answer);
+	bgdma_busy_put(&to->busy);
 }
 
 /* Local operations name no target: it is the context itself. */
@@ -112,6 +163,8 @@ static struct bgdma_ctx *bgdma_either_get(struct bgdma_stream *s)
 	if (s->x.desc.op == BGDMA_OP_LOCAL_COPY ||
 	    s->x.desc.op == BGDMA_OP_LOCAL_MEMFIFO)
 		return bgdma_busy_get(&s->ctx->busy) ? s->ctx : NULL;
+	if (s->x.desc.route & BGDMA_ROUTE_DEPOSIT)
+		return bgdma_line_again(s);
 	return bgdma_target_get(s);
 }
 
@@ -177,7 +230,11 @@ const struct bgdma_fabric_ops bgdma_loopback = {
 	.put = bgdma_loopback_put,
 	.memfifo = bgdma_loopback_memfifo,
 	.rget = bgdma_loopback_rget,
+	.gate = bgdma_loopback_gate,
+	.atomic = bgdma_loopback_atomic,
+	.answer = bgdma_loopback_answer,
 	.count = bgdma_loopback_count,
 	.abort = bgdma_loopback_abort,
 	.refused = bgdma_loopback_refused,
+	.line = bgdma_line_begin,
 };

@@ -15,6 +15,7 @@
 
 #include "../bgdma.h"
 #include "../engine/busy.h"
+#include "../engine/group.h"
 
 static unsigned int bgdma_net_id;
 
@@ -58,6 +59,7 @@ struct bgdma_partition *bgdma_partition_new(const char *name)
 	part->fabric = &bgdma_loopback;
 	xa_init(&part->ctxs);
 	xa_init(&part->nodes);
+	xa_init(&part->groups);
 	INIT_LIST_HEAD(&part->contexts);
 	INIT_LIST_HEAD(&part->node);
 	return part;
@@ -70,6 +72,7 @@ static void bgdma_partition_free(struct kref *ref)
 
 	xa_destroy(&part->ctxs);
 	xa_destroy(&part->nodes);
+	xa_destroy(&part->groups);
 	kvfree(part->first);
 	mutex_destroy(&part->lock);
 	mutex_destroy(&part->stats_lock);
@@ -393,6 +396,8 @@ static void bgdma_tell_peers(struct bgdma_partition *part,
 			continue;
 		if (talked || leases)
 			talked |= bgdma_counters_peer_down(peer, &gone->who);
+		/* It may have begun an epoch just now. */
+		bgdma_gates_peer_down(peer, &gone->who);
 		if (talked)
 			bgdma_event_post(peer, &event);
 		cond_resched();
@@ -411,6 +416,8 @@ void bgdma_partition_detach(struct bgdma_ctx *ctx)
 	if (!list_empty(&ctx->part_node)) {
 		list_del_init(&ctx->part_node);
 		bgdma_partition_forget(part, ctx);
+		/* The next that has its place may bind the same at once. */
+		bgdma_groups_end(ctx);
 		if (!ctx->dead) {
 			bgdma_ctx_detach(ctx);
 			bgdma_tell_peers(part, ctx);

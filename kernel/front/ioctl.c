@@ -13,6 +13,7 @@
 
 #include "front.h"
 #include "../engine/busy.h"
+#include "../engine/group.h"
 
 /**
  * struct bgdma_call - an ioctl on its way
@@ -41,10 +42,14 @@ struct bgdma_call {
 		struct bgdma_grant grant;
 		struct bgdma_revoke revoke;
 		struct bgdma_group_bind group_bind;
+		struct bgdma_group_unbind group_unbind;
 		struct bgdma_event_bind event_bind;
 		struct bgdma_clear_error clear_error;
 		struct bgdma_cancel cancel;
 		struct bgdma_wait wait;
+		struct bgdma_gate gate;
+		struct bgdma_epochs epochs;
+		struct bgdma_epoch_allow epoch_allow;
 	} u;
 };
 
@@ -63,13 +68,16 @@ static int bgdma_ioc_query(struct bgdma_call *call)
 		.features = bgdma_uring_features(),
 		.ops = bgdma_ops_supported,
 		.desc_flags = BGDMA_DESC_INTERRUPT | BGDMA_DESC_INLINE |
-			      BGDMA_DESC_OPS | BGDMA_DESC_FENCE,
+			      BGDMA_DESC_OPS | BGDMA_DESC_FENCE |
+			      BGDMA_DESC_GROUP | BGDMA_DESC_HOLD |
+			      BGDMA_DESC_FETCH | BGDMA_DESC_EXCLUSIVE,
 		.routes = BGDMA_ROUTE_XP | BGDMA_ROUTE_XM | BGDMA_ROUTE_YP |
 			  BGDMA_ROUTE_YM | BGDMA_ROUTE_ZP | BGDMA_ROUTE_ZM |
-			  BGDMA_ROUTE_ADAPTIVE,
+			  BGDMA_ROUTE_ADAPTIVE | BGDMA_ROUTE_DEPOSIT,
 		.packet_max = BGDMA_PACKET_MAX,
 		.length_max = BGDMA_LENGTH_MAX,
 		.rget_desc_max = BGDMA_RGET_DESC_MAX,
+		.atomic_ops = bgdma_atomics_supported,
 	};
 	return bgdma_reply(call);
 }
@@ -323,12 +331,14 @@ static int bgdma_ioc_revoke(struct bgdma_call *call)
 	return bgdma_revoke(call->ctx, call->u.revoke.id);
 }
 
-/* Comes with broadcasts by deposit bit. */
-static int bgdma_ioc_group(struct bgdma_call *call)
+static int bgdma_ioc_group_bind(struct bgdma_call *call)
 {
-	if (call->u.group_bind.flags || call->u.group_bind.resv)
-		return -EINVAL;
-	return -EOPNOTSUPP;
+	return bgdma_group_bind(call->ctx, &call->u.group_bind);
+}
+
+static int bgdma_ioc_group_unbind(struct bgdma_call *call)
+{
+	return bgdma_group_unbind(call->ctx, call->u.group_unbind.group);
 }
 
 static int bgdma_ioc_event_bind(struct bgdma_call *call)
@@ -419,6 +429,37 @@ static int bgdma_ioc_wait(struct bgdma_call *call)
 	return err ?: bgdma_reply(call);
 }
 
+static int bgdma_ioc_gate(struct bgdma_call *call)
+{
+	return bgdma_gate_create(call->ctx, &call->u.gate);
+}
+
+static int bgdma_ioc_epochs(struct bgdma_call *call)
+{
+	struct bgdma_epochs *arg = &call->u.epochs;
+	u32 room = min_t(u32, arg->count, BGDMA_EPOCHS_MAX);
+	struct bgdma_epoch *epochs;
+	int err;
+
+	if (arg->flags)
+		return -EINVAL;
+	epochs = kvcalloc(room, sizeof(*epochs), GFP_KERNEL_ACCOUNT);
+	if (!epochs && room)
+		return -ENOMEM;
+	arg->count = room;
+	err = bgdma_gate_list(call->ctx, arg->region, epochs, &arg->count);
+	if (!err && copy_to_user(u64_to_user_ptr(arg->epochs), epochs,
+				 min(room, arg->count) * sizeof(*epochs)))
+		err = -EFAULT;
+	kvfree(epochs);
+	return err ?: bgdma_reply(call);
+}
+
+static int bgdma_ioc_epoch_allow(struct bgdma_call *call)
+{
+	return bgdma_gate_allow(call->ctx, &call->u.epoch_allow);
+}
+
 /**
  * struct bgdma_ioc - one ioctl
  * @cmd: its full number
@@ -473,9 +514,9 @@ static const struct bgdma_ioc bgdma_iocs[] = {
 	BGDMA_IOC(BGDMA_IOC_GRANT, bgdma_grant, resv1, 0, bgdma_ioc_grant),
 	BGDMA_IOC(BGDMA_IOC_REVOKE, bgdma_revoke, id, 0, bgdma_ioc_revoke),
 	BGDMA_IOC(BGDMA_IOC_GROUP_BIND, bgdma_group_bind, resv, 0,
-		  bgdma_ioc_group),
-	BGDMA_IOC(BGDMA_IOC_GROUP_UNBIND, bgdma_group_bind, resv, 0,
-		  bgdma_ioc_group),
+		  bgdma_ioc_group_bind),
+	BGDMA_IOC(BGDMA_IOC_GROUP_UNBIND, bgdma_group_unbind, group, 0,
+		  bgdma_ioc_group_unbind),
 	BGDMA_IOC(BGDMA_IOC_EVENT_BIND, bgdma_event_bind, resv, 0,
 		  bgdma_ioc_event_bind),
 	BGDMA_IOC(BGDMA_IOC_CLEAR_ERROR, bgdma_clear_error, object, 0,
@@ -483,6 +524,10 @@ static const struct bgdma_ioc bgdma_iocs[] = {
 	BGDMA_IOC(BGDMA_IOC_CANCEL, bgdma_cancel, last, 0, bgdma_ioc_cancel),
 	BGDMA_IOC(BGDMA_IOC_WAIT, bgdma_wait, timeout_ns, BGDMA_IOC_UNLOCKED,
 		  bgdma_ioc_wait),
+	BGDMA_IOC(BGDMA_IOC_GATE, bgdma_gate, epochs, 0, bgdma_ioc_gate),
+	BGDMA_IOC(BGDMA_IOC_EPOCHS, bgdma_epochs, epochs, 0, bgdma_ioc_epochs),
+	BGDMA_IOC(BGDMA_IOC_EPOCH_ALLOW, bgdma_epoch_allow, resv, 0,
+		  bgdma_ioc_epoch_allow),
 };
 
 /* The user's structure, whatever version of the header he was built with. */

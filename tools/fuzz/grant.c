@@ -283,3 +283,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		bgdma_grants_drop(grants_of(steps));
 	return 0;
 }
+
+/* ---- What it calls ---------------------------------------------------- */
+
+/* That epochs end with the right is the business of gate.c. */
+void bgdma_gates_recheck(struct bgdma_ctx *ctx)
+{
+}

@@ -55,6 +55,8 @@ typedef unsigned int gfp_t;
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
 #define min_t(t, a, b)		min((t)(a), (t)(b))
+#define roundup_pow_of_two(n)	\
+	((n) <= 1 ? 1U : 1U << (32 - __builtin_clz((u32)(n) - 1)))
 #define is_power_of_2(n)	((n) && !((n) & ((n) - 1)))
 #define struct_size(p, m, n)	(sizeof(*(p)) + sizeof((p)->m[0]) * (n))
 #define container_of(p, t, m)	((t *)((char *)(p) - offsetof(t, m)))
@@ -184,6 +186,99 @@ static inline void INIT_LIST_HEAD(struct list_head *list)
 	list->prev = list;
 }
 
+#define LIST_HEAD(name)		struct list_head name = { &(name), &(name) }
+
+static inline bool list_empty(const struct list_head *list)
+{
+	return list->next == list;
+}
+
+static inline void list_add(struct list_head *node, struct list_head *after)
+{
+	node->prev = after;
+	node->next = after->next;
+	after->next->prev = node;
+	after->next = node;
+}
+
+static inline void list_del(struct list_head *node)
+{
+	node->prev->next = node->next;
+	node->next->prev = node->prev;
+	node->next = NULL;
+	node->prev = NULL;
+}
+
+static inline void list_move_tail(struct list_head *node, struct list_head *list)
+{
+	list_del(node);
+	list_add(node, list->prev);
+}
+
+/* All of @from, to behind @after. */
+static inline void list_splice_init(struct list_head *from,
+				    struct list_head *after)
+{
+	while (!list_empty(from)) {
+		struct list_head *last = from->prev;
+
+		list_del(last);
+		list_add(last, after);
+	}
+}
+
+#define list_add_tail(node, list)	list_add(node, (list)->prev)
+#define list_splice_tail_init(from, list)	\
+	list_splice_init(from, (list)->prev)
+#define list_add_tail_rcu	list_add_tail
+#define list_del_rcu		list_del
+#define list_first_entry_or_null(list, t, m)	\
+	(list_empty(list) ? NULL : container_of((list)->next, t, m))
+#define list_for_each_entry(e, list, m)					\
+	for ((e) = container_of((list)->next, __typeof__(*(e)), m);	\
+	     &(e)->m != (list);						\
+	     (e) = container_of((e)->m.next, __typeof__(*(e)), m))
+#define list_for_each_entry_rcu	list_for_each_entry
+
+struct hlist_head { struct hlist_node *first; };
+struct hlist_node { struct hlist_node *next, **pprev; };
+
+static inline bool hlist_unhashed(const struct hlist_node *node)
+{
+	return !node->pprev;
+}
+
+static inline void hlist_add_head(struct hlist_node *node,
+				  struct hlist_head *head)
+{
+	node->next = head->first;
+	if (node->next)
+		node->next->pprev = &node->next;
+	head->first = node;
+	node->pprev = &head->first;
+}
+
+static inline void hlist_del_init(struct hlist_node *node)
+{
+	if (!node->pprev)
+		return;
+	*node->pprev = node->next;
+	if (node->next)
+		node->next->pprev = node->pprev;
+	node->next = NULL;
+	node->pprev = NULL;
+}
+
+#define hlist_entry_safe(p, t, m)	((p) ? container_of(p, t, m) : NULL)
+#define hlist_for_each_entry(e, head, m)				\
+	for ((e) = hlist_entry_safe((head)->first, __typeof__(*(e)), m); \
+	     (e);							\
+	     (e) = hlist_entry_safe((e)->m.next, __typeof__(*(e)), m))
+#define hlist_for_each_entry_safe(e, n, head, m)			\
+	for ((e) = hlist_entry_safe((head)->first, __typeof__(*(e)), m); \
+	     (e) && ((n) = (e)->m.next, true);				\
+	     (e) = hlist_entry_safe(n, __typeof__(*(e)), m))
+
 /* The first so many slots of an xarray. */
 #define FUZZ_SLOTS		16
 struct xarray { void *slot[FUZZ_SLOTS]; };
@@ -220,7 +315,12 @@ struct task_struct;
 struct user_struct;
 struct vm_area_struct;
 struct kref { int n; };
-struct work_struct { int n; };
+struct work_struct { void (*fn)(struct work_struct *work); bool queued; };
+
+#define system_unbound_wq	NULL
+#define INIT_WORK(w, f)		((w)->fn = (f))
+#define queue_work(wq, w)	((w)->queued = true)
+#define cancel_work_sync(w)	((w)->queued = false)
 struct delayed_work { int n; };
 typedef struct { unsigned int val; } kuid_t;
 typedef struct { unsigned int val; } kgid_t;
@@ -236,6 +336,7 @@ typedef unsigned short umode_t;
 #define _BGDMA_TRACE_H
 #define trace_bgdma_counter(...)	((void)0)
 #define trace_bgdma_done(...)		((void)0)
+#define trace_bgdma_epoch(...)		((void)0)
 #define trace_bgdma_execute(...)	((void)0)
 #define trace_bgdma_fetch(...)		((void)0)
 #define trace_bgdma_hit_zero(...)	((void)0)

@@ -22,6 +22,7 @@ static struct bgdma_stream from;	/* whose descriptors arrive */
 /* What a sender sent: numbers, which fill whole descriptors. */
 static struct {
 	u32 sent, fetched;
+	u16 group[SENT_MAX];	/* that each came under, by a line */
 } senders[SENDERS];
 
 /* Whom a sub-queue is executed for. */
@@ -120,6 +121,11 @@ static void deliver(struct input *in)
 	for (i = 0; i < n * 64; i++)
 		descs[i] = byte_at(sender, senders[sender].sent + i / 64, i % 64);
 	cut(in, descs, n * 64, &payload);
+	from.x.desc.route = take(in, 1) & BGDMA_ROUTE_DEPOSIT;
+	from.group = (u16)(take(in, 1) + 1);
+	for (i = 0; i < n; i++)
+		senders[sender].group[senders[sender].sent + i] =
+			from.x.desc.route ? from.group : 0;
 	at = sub_for(sender);
 	fits = at >= 0 && queue->quota - held(&queue->subs[at]) >= n;
 	must(bgdma_rgq_room(queue, &who, n) == fits);
@@ -154,6 +160,8 @@ static void own(struct input *in)
 	must(s->remote == (sender != 0));
 	for (i = 0; i < 64; i++)
 		must(desc[i] == byte_at(sender, senders[sender].fetched, i));
+	must(s->group == (s->x.desc.flags & BGDMA_DESC_GROUP ?
+			  senders[sender].group[senders[sender].fetched] : 0));
 	senders[sender].fetched++;
 	must(held(sub) == senders[sender].sent - senders[sender].fetched);
 	s->x.active = true;

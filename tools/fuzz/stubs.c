@@ -4,6 +4,7 @@
  * own of those that matter to it; nobody calls the others, or for nothing.
  */
 #include "../../kernel/bgdma.h"
+#include "../../kernel/engine/group.h"
 
 #define STUB	__attribute__((weak))
 
@@ -123,4 +124,34 @@ STUB void bgdma_waiters_wake(struct bgdma_waiters *waiters)
 
 STUB void bgdma_waiters_end(struct bgdma_waiters *waiters)
 {
+}
+
+STUB void bgdma_gates_recheck(struct bgdma_ctx *ctx)
+{
+	abort();
+}
+
+/* Nobody is in a group. */
+STUB bool bgdma_group_gives(struct bgdma_ctx *ctx, const struct bgdma_stream *s,
+			    const struct bgdma_principal *who, u32 kind,
+			    u32 object)
+{
+	return false;
+}
+
+STUB struct bgdma_region *bgdma_group_region(struct bgdma_ctx *ctx,
+					     struct bgdma_stream *s,
+					     const struct bgdma_principal *who,
+					     u32 handle, u32 rights, u64 off,
+					     u64 len)
+{
+	return NULL;
+}
+
+STUB int bgdma_group_counter(struct bgdma_ctx *ctx,
+			     const struct bgdma_stream *s,
+			     const struct bgdma_principal *who,
+			     unsigned int kind, u32 handle)
+{
+	return -BGDMA_E_RIGHTS;
 }

@@ -58,7 +58,9 @@
 #define BGDMA_RGET_DESC_MAX	16	/* descriptors of one remote get */
 #define BGDMA_GRANTS_MAX	64	/* per object */
 #define BGDMA_WAIT_MAX		64	/* conditions of one wait */
+#define BGDMA_GROUPS_MAX	1024	/* numbers of groups */
 #define BGDMA_GROUP_SLOTS	16
+#define BGDMA_GROUP_MEMBERS_MAX	1024
 
 #define BGDMA_NONE		0xffffffffU	/* no counter, no region */
 #define BGDMA_RANK_ANY		0xffffffffU	/* in grants and leases */
@@ -139,6 +141,46 @@ enum bgdma_op {
 #define BGDMA_ROUTE_ADAPTIVE	(1U << 6)	/* else deterministic */
 #define BGDMA_ROUTE_DEPOSIT	(1U << 7)	/* copy at each node of a line */
 
+/* bgdma_desc.dispatch of BGDMA_OP_ATOMIC */
+#define BGDMA_ATOMIC(op, type)	((__u16)((op) << 8 | (type)))
+
+/**
+ * enum bgdma_atomic_op - what an atomic does to each element at the target
+ * @BGDMA_ATOMIC_READ: nothing; for BGDMA_DESC_FETCH
+ * @BGDMA_ATOMIC_ADD: adds the operand; wraps
+ * @BGDMA_ATOMIC_MUL: multiplies by it; wraps
+ * @BGDMA_ATOMIC_MIN: the smaller of both
+ * @BGDMA_ATOMIC_MAX: the larger of both
+ * @BGDMA_ATOMIC_AND: bit by bit
+ * @BGDMA_ATOMIC_OR: bit by bit
+ * @BGDMA_ATOMIC_XOR: bit by bit
+ * @BGDMA_ATOMIC_SWAP: the operand itself
+ * @BGDMA_ATOMIC_CAS: what is at the source, if it was @cookie; one element
+ * @BGDMA_ATOMIC_OP_COUNT: number of operations
+ */
+enum bgdma_atomic_op {
+	BGDMA_ATOMIC_READ	= 0,
+	BGDMA_ATOMIC_ADD	= 1,
+	BGDMA_ATOMIC_MUL	= 2,
+	BGDMA_ATOMIC_MIN	= 3,
+	BGDMA_ATOMIC_MAX	= 4,
+	BGDMA_ATOMIC_AND	= 5,
+	BGDMA_ATOMIC_OR		= 6,
+	BGDMA_ATOMIC_XOR	= 7,
+	BGDMA_ATOMIC_SWAP	= 8,
+	BGDMA_ATOMIC_CAS	= 9,
+	BGDMA_ATOMIC_OP_COUNT	= 10
+};
+
+/* Elements of an atomic: host byte order of the target. */
+enum bgdma_atomic_type {
+	BGDMA_ATOMIC_S32	= 0,
+	BGDMA_ATOMIC_U32	= 1,
+	BGDMA_ATOMIC_S64	= 2,
+	BGDMA_ATOMIC_U64	= 3,
+	BGDMA_ATOMIC_TYPE_COUNT	= 4
+};
+
 /* bgdma_desc.class_prio */
 #define BGDMA_CLASS_MASK	0x0fU		/* class of the combining network */
 #define BGDMA_PRIORITY		(1U << 4)	/* reserved for links */
@@ -170,7 +212,24 @@ enum bgdma_op {
  * @u.at.src_off: byte offset in the source region
  * @u.at.dst_off: byte offset in the target region; 0 for FIFO operations
  * @u.inline_data: payload with BGDMA_DESC_INLINE
- * @cookie: travels with every packet of the message; operand of an atomic
+ * @cookie: travels with every packet of the message; operand of an atomic of
+ *	one element; puts of an epoch that closes
+ *
+ * BGDMA_OP_ATOMIC, with @dispatch BGDMA_ATOMIC(op, type): of one element the
+ * operand is @cookie, and with BGDMA_DESC_FETCH what was there before goes to
+ * the source place, which else is BGDMA_NONE. Of several the operands are at the
+ * source place, and FETCH puts what was there in their stead. Each element is
+ * updated at once, the whole of them is not.
+ *
+ * BGDMA_OP_EPOCH_BEGIN, _CLOSE and _END name a region with a gate
+ * (BGDMA_IOC_GATE) and an @epoch. BEGIN asks for its limitation, with
+ * BGDMA_DESC_EXCLUSIVE or shared, and with BGDMA_DESC_HOLD waits for it in the
+ * gate's queue, where it keeps up nothing behind it in its FIFO; when the
+ * limitation is there @inj_ctr moves by one. CLOSE tells how many puts of
+ * the epoch there were, as @cookie; when the target has got as many, @inj_ctr
+ * moves by one. END lifts the limitation.
+ * A transfer with @epoch counts as one of that epoch at the gate of the region
+ * that it puts to, or of a descriptor from elsewhere, that it reads.
  *
  * Fields that an operation does not use hold 0, or BGDMA_NONE where they are
  * handles; anything else is BGDMA_E_FIELD.
@@ -276,7 +335,7 @@ enum bgdma_code {
 	/* with later operations */
 	BGDMA_E_ALIGN		= 21,	/* operand not naturally aligned */
 	BGDMA_E_EPOCH_HELD	= 32,	/* region is held by another epoch */
-	BGDMA_E_EPOCH_CLOSED	= 33,	/* epoch is in its closing stage, or over */
+	BGDMA_E_EPOCH_CLOSED	= 33,	/* epoch is in its closing stage, over, or none */
 	BGDMA_E_EPOCH_COUNT	= 34,	/* more puts arrived than were sent */
 	BGDMA_E_EPOCH_BUSY	= 35,	/* epoch identifier is in use, or queue full */
 	BGDMA_E_GROUP		= 36,	/* no such group or slot */
@@ -334,7 +393,7 @@ enum bgdma_event_type {
 	BGDMA_EVENT_REFUSED	= 4,	/* our remote descriptor was refused at peer */
 	BGDMA_EVENT_OFFENDER	= 5,	/* we refused a remote descriptor of peer */
 	BGDMA_EVENT_PARTITION	= 6,	/* the partition was deleted */
-	BGDMA_EVENT_EPOCH	= 7,	/* an epoch broke */
+	BGDMA_EVENT_EPOCH	= 7,	/* an epoch broke, or asks: see uapi.rst */
 	BGDMA_EVENT_LINK	= 8	/* a link went up or down */
 };
 
@@ -545,7 +604,8 @@ struct bgdma_counter_cell {
  * @packet_max: out: BGDMA_PACKET_MAX of this kernel
  * @length_max: out: BGDMA_LENGTH_MAX of this kernel
  * @rget_desc_max: out: descriptors of one remote get
- * @atomic_ops: out: bit per atomic operation and type; 0: none yet
+ * @atomic_ops: out: bit operation * BGDMA_ATOMIC_TYPE_COUNT + type for each
+ *	atomic that is executed
  * @tree_ops: out: the same for the combining network
  */
 struct bgdma_query {
@@ -864,17 +924,44 @@ struct bgdma_revoke {
 };
 
 /**
- * struct bgdma_group_bind - BGDMA_IOC_GROUP_BIND, BGDMA_IOC_GROUP_UNBIND
+ * struct bgdma_group_slot - an object that members of a group may use
+ * @kind: BGDMA_KIND_REC_FIFO, _RGET_QUEUE, _INJ_COUNTER, _REC_COUNTER, _REGION
+ * @object: id of a FIFO or queue, else handle
+ */
+struct bgdma_group_slot {
+	__u32	kind;
+	__u32	object;
+};
+
+/**
+ * struct bgdma_group_member - who may use the slots
+ * @rank: node
+ * @ctx: context of it
+ * @resv: 0
+ * @incarnation: which attach of that context, or 0 for any
+ */
+struct bgdma_group_member {
+	__u32	rank;
+	__u16	ctx;
+	__u16	resv;
+	__u32	incarnation;
+};
+
+/**
+ * struct bgdma_group_bind - BGDMA_IOC_GROUP_BIND: become a member of a group
  * @size: sizeof(struct bgdma_group_bind)
  * @flags: 0
- * @group: which, the same number on every member
- * @count: slots that follow
- * @slots: struct bgdma_condition-sized entries {kind, object, rank}, slot order
- * @members: ranks that belong to it, __u32 each
- * @member_count: so many
+ * @group: number, below BGDMA_GROUPS_MAX, the same at every member
+ * @count: slots, at most BGDMA_GROUP_SLOTS
+ * @slots: struct bgdma_group_slot[], which means the same at every member
+ * @members: struct bgdma_group_member[], each rank at most once
+ * @member_count: 1 to BGDMA_GROUP_MEMBERS_MAX
  * @resv: 0
  *
- * EOPNOTSUPP until broadcasts by deposit bit come.
+ * What members send under the group may use the slots, as the owner may, until
+ * BGDMA_IOC_GROUP_UNBIND. A FIFO that is destroyed leaves its slots, a handle
+ * that goes stale is refused. EEXIST a context of this node has that group
+ * already; ENOENT, ESTALE the object of a slot; EFAULT; ENOMEM.
  */
 struct bgdma_group_bind {
 	__u32	size;
@@ -884,6 +971,115 @@ struct bgdma_group_bind {
 	__aligned_u64 slots;
 	__aligned_u64 members;
 	__u32	member_count;
+	__u32	resv;
+};
+
+/**
+ * struct bgdma_group_unbind - BGDMA_IOC_GROUP_UNBIND
+ * @size: sizeof(struct bgdma_group_unbind)
+ * @group: number
+ *
+ * When it returns no transfer uses the slots under the group any more. ENOENT.
+ */
+struct bgdma_group_unbind {
+	__u32	size;
+	__u32	group;
+};
+
+/* bgdma_gate.flags */
+#define BGDMA_GATE_ASK		(1U << 0)	/* the owner lets each epoch begin */
+
+#define BGDMA_GATES_MAX		1024	/* of one context */
+#define BGDMA_EPOCHS_MAX	4096	/* of one gate */
+#define BGDMA_EPOCHS_EACH	16	/* of one context at one gate */
+
+/**
+ * struct bgdma_gate - BGDMA_IOC_GATE: let a region have epochs
+ * @size: sizeof(struct bgdma_gate)
+ * @flags: BGDMA_GATE_*
+ * @region: handle
+ * @epochs: at once, those that wait for their limitation too, 1 to
+ *	BGDMA_EPOCHS_MAX; 0: 64
+ *
+ * The region has its gate until it is freed. Epochs are begun by those whom
+ * BGDMA_RIGHT_EPOCH is granted, and by the owner. ENOENT; EEXIST;
+ * ENOSPC BGDMA_GATES_MAX are there; ENOMEM.
+ */
+struct bgdma_gate {
+	__u32	size;
+	__u32	flags;
+	__u32	region;
+	__u32	epochs;
+};
+
+/* bgdma_epoch.state */
+#define BGDMA_EPOCH_WAITING	0	/* for its limitation */
+#define BGDMA_EPOCH_ASKED	1	/* for the owner: BGDMA_GATE_ASK */
+#define BGDMA_EPOCH_OPEN	2
+#define BGDMA_EPOCH_CLOSING	3	/* puts are missing */
+#define BGDMA_EPOCH_CLOSED	4	/* all puts are there */
+#define BGDMA_EPOCH_OVER	5	/* in events */
+
+/**
+ * struct bgdma_epoch - an epoch at a gate
+ * @rank: of its origin
+ * @ctx: context of its origin
+ * @state: BGDMA_EPOCH_*
+ * @incarnation: of its origin
+ * @epoch: identifier, of the origin's choice
+ * @exclusive: 1, or 0: shared
+ * @resv: 0
+ * @got: puts of it that have come
+ * @put: puts that there were; 0 before CLOSING
+ */
+struct bgdma_epoch {
+	__u32	rank;
+	__u16	ctx;
+	__u16	state;
+	__u32	incarnation;
+	__u32	epoch;
+	__u32	exclusive;
+	__u32	resv;
+	__u64	got;
+	__u64	put;
+};
+
+/**
+ * struct bgdma_epochs - BGDMA_IOC_EPOCHS: what is at a gate of ours
+ * @size: sizeof(struct bgdma_epochs)
+ * @flags: 0
+ * @region: handle
+ * @count: in: room; out: how many there are, of which the first that found room
+ *	were written: those that hold it, then those that wait, in their order
+ * @epochs: struct bgdma_epoch[]
+ *
+ * ENOENT no such region, or it has no gate; ENOMEM.
+ */
+struct bgdma_epochs {
+	__u32	size;
+	__u32	flags;
+	__u32	region;
+	__u32	count;
+	__aligned_u64 epochs;
+};
+
+/**
+ * struct bgdma_epoch_allow - BGDMA_IOC_EPOCH_ALLOW: answer of BGDMA_GATE_ASK
+ * @size: sizeof(struct bgdma_epoch_allow)
+ * @flags: 0
+ * @region: handle
+ * @epoch: identifier
+ * @incarnation: of its origin
+ * @resv: 0
+ *
+ * ENOENT no such epoch waits for an answer.
+ */
+struct bgdma_epoch_allow {
+	__u32	size;
+	__u32	flags;
+	__u32	region;
+	__u32	epoch;
+	__u32	incarnation;
 	__u32	resv;
 };
 
@@ -1007,13 +1203,16 @@ struct bgdma_wait {
 #define BGDMA_IOC_GRANT		_IOWR(BGDMA_IOC_TYPE, 0x0b, struct bgdma_grant)
 #define BGDMA_IOC_REVOKE	_IOW(BGDMA_IOC_TYPE, 0x0c, struct bgdma_revoke)
 #define BGDMA_IOC_GROUP_BIND	_IOW(BGDMA_IOC_TYPE, 0x0d, struct bgdma_group_bind)
-#define BGDMA_IOC_GROUP_UNBIND	_IOW(BGDMA_IOC_TYPE, 0x0e, struct bgdma_group_bind)
+#define BGDMA_IOC_GROUP_UNBIND	_IOW(BGDMA_IOC_TYPE, 0x0e, struct bgdma_group_unbind)
 #define BGDMA_IOC_EVENT_BIND	_IOW(BGDMA_IOC_TYPE, 0x0f, struct bgdma_event_bind)
 #define BGDMA_IOC_CLEAR_ERROR	_IOW(BGDMA_IOC_TYPE, 0x10, struct bgdma_clear_error)
 #define BGDMA_IOC_CANCEL	_IOWR(BGDMA_IOC_TYPE, 0x11, struct bgdma_cancel)
 #define BGDMA_IOC_WAIT		_IOWR(BGDMA_IOC_TYPE, 0x12, struct bgdma_wait)
 #define BGDMA_IOC_DOORBELL	_IO(BGDMA_IOC_TYPE, 0x13)
 #define BGDMA_IOC_NOTIFY	_IO(BGDMA_IOC_TYPE, 0x14)
+#define BGDMA_IOC_GATE		_IOW(BGDMA_IOC_TYPE, 0x15, struct bgdma_gate)
+#define BGDMA_IOC_EPOCHS	_IOWR(BGDMA_IOC_TYPE, 0x16, struct bgdma_epochs)
+#define BGDMA_IOC_EPOCH_ALLOW	_IOW(BGDMA_IOC_TYPE, 0x17, struct bgdma_epoch_allow)
 
 /* io_uring commands (IORING_OP_URING_CMD) */
 #define BGDMA_URING_DOORBELL	_IO(BGDMA_IOC_TYPE, 0x40)

@@ -19,10 +19,41 @@ static __u8 choose_op(uint8_t choice)
 	static const __u8 ops[] = {
 		BGDMA_OP_PUT, BGDMA_OP_MEMFIFO, BGDMA_OP_RGET, BGDMA_OP_PUT,
 		BGDMA_OP_LOCAL_COPY, BGDMA_OP_LOCAL_MEMFIFO, BGDMA_OP_NOP,
-		BGDMA_OP_MEMFIFO
+		BGDMA_OP_MEMFIFO, BGDMA_OP_ATOMIC, BGDMA_OP_ATOMIC,
+		BGDMA_OP_EPOCH_BEGIN, BGDMA_OP_EPOCH_BEGIN,
+		BGDMA_OP_EPOCH_CLOSE, BGDMA_OP_EPOCH_END, BGDMA_OP_EPOCH_END,
+		BGDMA_OP_RGET
 	};
 
-	return choice < CHOICE_ODD ? ops[choice % 8] : choice;
+	return choice < CHOICE_ODD ? ops[choice % 16] : choice;
+}
+
+/* Of few epochs, so that they meet. */
+static struct bgdma_desc one_sided(struct file *f, struct file *to,
+				   const uint8_t *choice)
+{
+	__u32 src = thing(f, REGIONS, choice[7]);
+	__u32 dst = thing(to, REGIONS, choice[8]);
+	__u8 op = choose_op(choice[1]);
+	struct bgdma_desc d;
+
+	if (op != BGDMA_OP_ATOMIC) {
+		d = d_gate(to->at.rank, op, dst, 1 + choice[3] % 3, BGDMA_NONE);
+		if (op == BGDMA_OP_EPOCH_BEGIN)
+			d.flags = (choice[11] & 1 ? BGDMA_DESC_HOLD : 0) |
+				  (choice[11] & 2 ? BGDMA_DESC_EXCLUSIVE : 0);
+		else if (op == BGDMA_OP_EPOCH_CLOSE)
+			d.cookie = htole64(choice[11] % 4);
+		return d;
+	}
+	d = d_atomic(to->at.rank, choice[11] % BGDMA_ATOMIC_OP_COUNT,
+		     choice[12] % BGDMA_ATOMIC_TYPE_COUNT, 0, dst,
+		     choice[12] / 4 * 4, 1 + choice[5] % 40);
+	if (choice[3] % 2)
+		d.flags = BGDMA_DESC_FETCH;
+	if (choice[3] % 2 || choice[5] % 40)
+		d.u.at.src_region = htole32(src);
+	return d;
 }
 
 static struct bgdma_desc right_one(struct file *f, struct file *to,
@@ -50,8 +81,19 @@ static struct bgdma_desc right_one(struct file *f, struct file *to,
 	case BGDMA_OP_NOP:
 		return d_nop();
 	default:
-		return d_nop();
+		return one_sided(f, to, choice);
 	}
+}
+
+/* Puts of an epoch, or those that it keeps out. */
+static void in_epoch(struct bgdma_desc *d, uint8_t choice)
+{
+	if (d->op != BGDMA_OP_PUT && d->op != BGDMA_OP_ATOMIC)
+		return;
+	if (choice % 4 == 1)
+		d->epoch = htole32(1 + choice % 3);
+	if (choice % 4 >= 2)
+		d->flags |= BGDMA_DESC_HOLD;
 }
 
 static struct bgdma_desc descriptor(struct machine *m, struct file *f,
@@ -60,10 +102,11 @@ static struct bgdma_desc descriptor(struct machine *m, struct file *f,
 	struct file *to = target(m, choice);
 	__u32 length = (__u32)choose(m, f, C_LENGTH, choice[5]);
 	struct bgdma_desc d = right_one(f, to, choice, length);
-	bool at = !(d.flags & BGDMA_DESC_INLINE) && d.op != BGDMA_OP_NOP;
+	bool at = !(d.flags & BGDMA_DESC_INLINE) && d.op != BGDMA_OP_NOP &&
+		  d.op < BGDMA_OP_ATOMIC;
 
-	if (choose_op(choice[1]) >= BGDMA_OP_ATOMIC)
-		d.op = choose_op(choice[1]);
+	d.op = choose_op(choice[1]);
+	in_epoch(&d, choice[15]);
 	if (d.op != BGDMA_OP_NOP && d.op != BGDMA_OP_LOCAL_COPY &&
 	    d.op != BGDMA_OP_LOCAL_MEMFIFO)
 		d.dst_ctx = htole16(to->at.ctx);
@@ -73,7 +116,8 @@ static struct bgdma_desc descriptor(struct machine *m, struct file *f,
 		d.route = choice[6] * 7;
 	if (choice[9] % 4)
 		d.inj_ctr = htole32(thing(f, INJ_COUNTERS, choice[9]));
-	if (choice[10] % 4 && d.op != BGDMA_OP_NOP)
+	if (choice[10] % 4 && d.op != BGDMA_OP_NOP &&
+	    d.op <= BGDMA_OP_ATOMIC)
 		d.rec_ctr = htole32(thing(to, REC_COUNTERS, choice[10]));
 	if (choice[10] % 8 == 7)
 		d.flags |= BGDMA_DESC_OPS;

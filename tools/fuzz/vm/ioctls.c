@@ -107,7 +107,25 @@ static const struct request requests[] = {
 		M(bgdma_group_bind, flags, C_ZERO),
 	} },
 	{ BGDMA_IOC_GROUP_UNBIND, {
-		M(bgdma_group_bind, group, C_COUNT),
+		M(bgdma_group_unbind, group, C_COUNT),
+	} },
+	{ BGDMA_IOC_GATE, {
+		M(bgdma_gate, region, C_REGION),
+		M(bgdma_gate, epochs, C_COUNT),
+		M(bgdma_gate, flags, C_FLAG),
+	} },
+	{ BGDMA_IOC_EPOCHS, {
+		M(bgdma_epochs, region, C_REGION),
+		M(bgdma_epochs, count, C_COUNT),
+		M(bgdma_epochs, epochs, C_ADDR),
+		M(bgdma_epochs, flags, C_ZERO),
+	} },
+	{ BGDMA_IOC_EPOCH_ALLOW, {
+		M(bgdma_epoch_allow, region, C_REGION),
+		M(bgdma_epoch_allow, epoch, C_COUNT),
+		M(bgdma_epoch_allow, incarnation, C_COUNT),
+		M(bgdma_epoch_allow, flags, C_ZERO),
+		M(bgdma_epoch_allow, resv, C_ZERO),
 	} },
 	{ BGDMA_IOC_EVENT_BIND, {
 		M(bgdma_event_bind, kind, C_KIND),

@@ -79,7 +79,7 @@ const char *choose_name(uint8_t choice);
 
 /* ---- ioctls.c ---------------------------------------------------------- */
 
-#define IOCTLS		21
+#define IOCTLS		24
 
 void call_ioctl(struct machine *m, struct file *f, unsigned int which,
 		const uint8_t *choice);

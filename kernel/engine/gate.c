@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Gates of regions: made by their owner, and what takes epochs away from them:
+ * the death of an origin, a grant that is taken back, the end of the region.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "../bgdma.h"
+#include "../trace.h"
+#include "busy.h"
+#include "deliver.h"
+#include "epoch.h"
+
+#define BGDMA_EPOCHS_DEFAULT	64
+
+/* --------------------------------------------------------------------- */
+/* Epochs that break                                                      */
+
+/*
+ * Tell of epochs that are out, and give their entries back. @code: for their
+ * origins, or BGDMA_OK: they are dead. @owner: our owner hears of it.
+ */
+static void bgdma_gate_broken(struct bgdma_region_gate *gate,
+			      struct list_head *out, u32 code, bool owner)
+{
+	struct bgdma_gate_epoch *e;
+	struct bgdma_answer answer;
+	struct bgdma_event event;
+
+	list_for_each_entry(e, out, node) {
+		spin_lock(&gate->lock);
+		trace_bgdma_epoch(gate, e, code ?: BGDMA_E_PEER_DOWN);
+		bgdma_epoch_answer(gate, e, code, &answer);
+		bgdma_epoch_event(gate, e, e->state, BGDMA_E_PEER_DOWN, &event);
+		spin_unlock(&gate->lock);
+		bgdma_slice_begin();
+		if (code)
+			bgdma_gate_tell(gate, &answer);
+		if (owner)
+			bgdma_event_post(gate->ctx, &event);
+		bgdma_slice_end();
+	}
+	spin_lock(&gate->lock);
+	list_splice_init(out, &gate->free);
+	spin_unlock(&gate->lock);
+	bgdma_slice_begin();
+	bgdma_gate_go_on(gate);
+	bgdma_slice_end();
+}
+
+/**
+ * bgdma_gates_peer_down() - an origin is gone: so are its epochs
+ * @ctx: owner of the gates
+ * @peer: gone
+ *
+ * Context: partition.lock held.
+ */
+void bgdma_gates_peer_down(struct bgdma_ctx *ctx,
+			   const struct bgdma_principal *peer)
+{
+	struct bgdma_region_gate *gate;
+	struct bgdma_gate_epoch *e;
+	struct hlist_node *next;
+	LIST_HEAD(out);
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(gate, &ctx->gates, node) {
+		/* Else its region goes, and bgdma_gate_free() sees to it. */
+		if (!bgdma_busy_get(&gate->region->busy))
+			continue;
+		spin_lock(&gate->lock);
+		hlist_for_each_entry_safe(e, next,
+					  bgdma_gate_bucket(gate, peer), same) {
+			if (gate->dead ||
+			    e->who.incarnation != peer->incarnation)
+				continue;
+			bgdma_epoch_out(gate, e);
+			list_add_tail(&e->node, &out);
+		}
+		spin_unlock(&gate->lock);
+		if (!list_empty(&out))
+			bgdma_gate_broken(gate, &out, BGDMA_OK, true);
+		bgdma_busy_put(&gate->region->busy);
+	}
+	rcu_read_unlock();
+}
+
+static void bgdma_gate_recheck(struct bgdma_ctx *ctx,
+			       struct bgdma_region_gate *gate)
+{
+	struct bgdma_region *region = gate->region;
+	struct bgdma_gate_epoch *e;
+	LIST_HEAD(out);
+	u64 bound;
+	u32 i;
+
+	for (i = 0; i < gate->count; i++) {
+		e = &gate->e[i];
+		rcu_read_lock();
+		spin_lock(&gate->lock);
+		if (!hlist_unhashed(&e->same) &&
+		    !bgdma_is_owner(ctx, &e->who) &&
+		    !bgdma_granted(&region->grants, &e->who, BGDMA_RIGHT_EPOCH,
+				   0, 0, &bound, NULL)) {
+			bgdma_epoch_out(gate, e);
+			list_add_tail(&e->node, &out);
+		}
+		spin_unlock(&gate->lock);
+		rcu_read_unlock();
+	}
+	if (!list_empty(&out))
+		bgdma_gate_broken(gate, &out, BGDMA_E_RIGHTS, false);
+}
+
+/**
+ * bgdma_gates_recheck() - a grant was taken back
+ * @ctx: owner
+ *
+ * Epochs of those who may have none any more are over.
+ *
+ * Context: ctx.lock held; no slice relies on the grant any more.
+ */
+void bgdma_gates_recheck(struct bgdma_ctx *ctx)
+{
+	struct bgdma_region_gate *gate;
+
+	lockdep_assert_held(&ctx->lock);
+	list_for_each_entry(gate, &ctx->gates, node)
+		bgdma_gate_recheck(ctx, gate);
+}
+
+/* --------------------------------------------------------------------- */
+/* The gate itself                                                        */
+
+static struct bgdma_region *bgdma_gate_region(struct bgdma_ctx *ctx, u32 handle)
+{
+	struct bgdma_region *region;
+
+	lockdep_assert_held(&ctx->lock);
+	region = xa_load(&ctx->regions, BGDMA_HANDLE_SLOT(handle));
+	return region && region->handle == handle ? region : NULL;
+}
+
+/**
+ * bgdma_gate_create() - let a region have epochs
+ * @ctx: owner
+ * @arg: BGDMA_IOC_GATE's
+ *
+ * Context: ctx.lock held; waits for slices that know of no gate.
+ * Return: 0 or the negative errno that the ioctl documents.
+ */
+int bgdma_gate_create(struct bgdma_ctx *ctx, const struct bgdma_gate *arg)
+{
+	u32 i, buckets, count = arg->epochs ?: BGDMA_EPOCHS_DEFAULT;
+	struct bgdma_region_gate *gate;
+	struct bgdma_region *region;
+
+	if ((arg->flags & ~BGDMA_GATE_ASK) || count > BGDMA_EPOCHS_MAX)
+		return -EINVAL;
+	region = bgdma_gate_region(ctx, arg->region);
+	if (!region)
+		return -ENOENT;
+	if (region->gate)
+		return -EEXIST;
+	if (ctx->n_gates >= BGDMA_GATES_MAX)
+		return -ENOSPC;
+	buckets = roundup_pow_of_two(count);
+	gate = kvzalloc(struct_size(gate, e, count) +
+			buckets * sizeof(*gate->by), GFP_KERNEL_ACCOUNT);
+	if (!gate)
+		return -ENOMEM;
+	/* Behind the epochs, so that both go at once. */
+	gate->by = (struct hlist_head *)&gate->e[count];
+	gate->mask = buckets - 1;
+	spin_lock_init(&gate->lock);
+	gate->ctx = ctx;
+	gate->region = region;
+	gate->handle = region->handle;
+	/* Slices that know of no gate. */
+	gate->inside = 1;
+	gate->ask = arg->flags & BGDMA_GATE_ASK;
+	gate->count = count;
+	INIT_LIST_HEAD(&gate->held);
+	INIT_LIST_HEAD(&gate->queue);
+	INIT_LIST_HEAD(&gate->free);
+	for (i = 0; i < count; i++)
+		list_add_tail(&gate->e[i].node, &gate->free);
+	bgdma_waiters_init(&gate->waiters);
+	INIT_WORK(&gate->work, bgdma_gate_work);
+	list_add_tail_rcu(&gate->node, &ctx->gates);
+	/* All of the gate before it is seen. */
+	smp_store_release(&region->gate, gate);
+	ctx->n_gates++;
+	synchronize_rcu();
+	spin_lock(&gate->lock);
+	gate->inside--;
+	spin_unlock(&gate->lock);
+	bgdma_slice_begin();
+	bgdma_gate_go_on(gate);
+	bgdma_slice_end();
+	return 0;
+}
+
+/**
+ * bgdma_gate_free() - end the gate of a region that goes away
+ * @region: nobody is busy with it, nor finds it any more
+ *
+ * Whoever waits for it is told.
+ *
+ * Context: may sleep.
+ */
+void bgdma_gate_free(struct bgdma_region *region)
+{
+	struct bgdma_region_gate *gate = region->gate;
+	u32 code;
+	LIST_HEAD(out);
+
+	if (!gate)
+		return;
+	code = READ_ONCE(gate->ctx->dead) ? BGDMA_E_PEER_DOWN : BGDMA_E_REGION;
+	spin_lock(&gate->lock);
+	gate->dead = true;
+	list_splice_init(&gate->held, &out);
+	list_splice_tail_init(&gate->queue, &out);
+	spin_unlock(&gate->lock);
+	bgdma_gate_broken(gate, &out, code, false);
+	bgdma_waiters_end(&gate->waiters);
+	cancel_work_sync(&gate->work);
+	list_del_rcu(&gate->node);
+	gate->ctx->n_gates--;
+	kvfree_rcu(gate, rcu);
+}
+
+static void bgdma_gate_show(const struct bgdma_gate_epoch *e,
+			    struct bgdma_epoch *out)
+{
+	*out = (struct bgdma_epoch) {
+		.rank = e->who.rank,
+		.ctx = e->who.ctx,
+		.state = e->state,
+		.incarnation = e->who.incarnation,
+		.epoch = e->id,
+		.exclusive = e->exclusive,
+		.got = e->got,
+		.put = e->put,
+	};
+}
+
+/**
+ * bgdma_gate_list() - what is at a gate
+ * @ctx: owner
+ * @region: handle
+ * @epochs: room for *@count
+ * @count: in: room; out: how many there are
+ *
+ * Context: ctx.lock held.
+ * Return: 0 or -ENOENT.
+ */
+int bgdma_gate_list(struct bgdma_ctx *ctx, u32 region,
+		    struct bgdma_epoch *epochs, u32 *count)
+{
+	struct bgdma_region *r = bgdma_gate_region(ctx, region);
+	struct bgdma_region_gate *gate = r ? r->gate : NULL;
+	u32 n = 0, room = *count;
+	struct bgdma_gate_epoch *e;
+
+	if (!gate)
+		return -ENOENT;
+	spin_lock(&gate->lock);
+	list_for_each_entry(e, &gate->held, node) {
+		if (n++ < room)
+			bgdma_gate_show(e, &epochs[n - 1]);
+	}
+	list_for_each_entry(e, &gate->queue, node) {
+		if (n++ < room)
+			bgdma_gate_show(e, &epochs[n - 1]);
+	}
+	spin_unlock(&gate->lock);
+	*count = n;
+	return 0;
+}
+
+/**
+ * bgdma_gate_allow() - let an epoch begin that asked
+ * @ctx: owner
+ * @arg: BGDMA_IOC_EPOCH_ALLOW's
+ *
+ * Context: ctx.lock held.
+ * Return: 0, -EINVAL or -ENOENT.
+ */
+int bgdma_gate_allow(struct bgdma_ctx *ctx, const struct bgdma_epoch_allow *arg)
+{
+	struct bgdma_principal who = { .incarnation = arg->incarnation };
+	struct bgdma_region *region;
+	struct bgdma_answer answer;
+	struct bgdma_gate_epoch *e;
+
+	if (arg->flags || arg->resv)
+		return -EINVAL;
+	region = bgdma_gate_region(ctx, arg->region);
+	if (!region || !region->gate)
+		return -ENOENT;
+	spin_lock(&region->gate->lock);
+	e = bgdma_epoch_find(region->gate, &who, arg->epoch);
+	if (!e || e->state != BGDMA_EPOCH_ASKED) {
+		spin_unlock(&region->gate->lock);
+		return -ENOENT;
+	}
+	e->state = BGDMA_EPOCH_OPEN;
+	trace_bgdma_epoch(region->gate, e, BGDMA_OK);
+	bgdma_epoch_answer(region->gate, e, BGDMA_OK, &answer);
+	spin_unlock(&region->gate->lock);
+	bgdma_slice_begin();
+	bgdma_gate_tell(region->gate, &answer);
+	bgdma_slice_end();
+	return 0;
+}

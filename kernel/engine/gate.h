@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The gates of regions: engine/gate.c, engine/epoch.c. Part of bgdma.h, which has the lock
+ * order; not to be included by itself.
+ */
+#ifndef _BGDMA_GATE_H
+#define _BGDMA_GATE_H
+
+/**
+ * struct bgdma_gate_epoch - an epoch at a gate; gate.lock
+ * @node: in gate.held, gate.queue or gate.free
+ * @same: in gate.by
+ * @who: its origin
+ * @id: identifier, of the origin's choice
+ * @counter: handle of the origin's injection counter that moves with the next
+ *	answer, or BGDMA_NONE
+ * @state: BGDMA_EPOCH_*
+ * @exclusive: nobody else
+ * @got: puts that have come
+ * @put: puts that there were
+ */
+struct bgdma_gate_epoch {
+	struct list_head node;
+	struct hlist_node same;
+	struct bgdma_principal who;
+	u32 id;
+	u32 counter;
+	u16 state;
+	bool exclusive;
+	u64 got;
+	u64 put;
+};
+
+/**
+ * struct bgdma_region_gate - who keeps others out of a region
+ * @lock: leaf
+ * @ctx: owner
+ * @region: that has it, and outlives it
+ * @handle: of the region
+ * @ask: BGDMA_GATE_ASK
+ * @dead: its region goes away; @lock
+ * @exclusive: the epoch in @held is exclusive; @lock
+ * @inside: slices that touch the region right now, but for the owner's; @lock
+ * @held: epochs that have their limitation; @lock
+ * @queue: those that wait for it, in the order in which they came; @lock
+ * @free: entries that are free; @lock
+ * @waiters: streams whose transfer waits until it is let in
+ * @work: lets the rest of many epochs begin
+ * @node: in ctx.gates; ctx.lock, read under RCU
+ * @rcu: looked at when peers go
+ * @by: behind @e: epochs by hash of their origin's incarnation; @lock
+ * @mask: buckets - 1
+ * @count: entries
+ * @e: all of them
+ */
+struct bgdma_region_gate {
+	spinlock_t lock;
+	struct bgdma_ctx *ctx;
+	struct bgdma_region *region;
+	u32 handle;
+	bool ask;
+	bool dead;
+	bool exclusive;
+	u32 inside;
+	struct list_head held;
+	struct list_head queue;
+	struct list_head free;
+	struct bgdma_waiters waiters;
+	struct work_struct work;
+	struct list_head node;
+	struct rcu_head rcu;
+	struct hlist_head *by;
+	u32 mask;
+	u32 count;
+	struct bgdma_gate_epoch e[];
+};
+
+/**
+ * struct bgdma_answer - what a gate tells the origin of an epoch
+ * @to: the origin
+ * @counter: handle of its injection counter, or BGDMA_NONE
+ * @region: handle of the region
+ * @epoch: identifier
+ * @code: BGDMA_OK: the counter moves by one; or why it fails
+ */
+struct bgdma_answer {
+	struct bgdma_principal to;
+	u32 counter;
+	u32 region;
+	u32 epoch;
+	u32 code;
+};
+
+int bgdma_gate_create(struct bgdma_ctx *ctx, const struct bgdma_gate *arg);
+int bgdma_gate_list(struct bgdma_ctx *ctx, u32 region,
+		    struct bgdma_epoch *epochs, u32 *count);
+int bgdma_gate_allow(struct bgdma_ctx *ctx, const struct bgdma_epoch_allow *arg);
+void bgdma_gate_free(struct bgdma_region *region);
+void bgdma_gates_recheck(struct bgdma_ctx *ctx);
+void bgdma_gates_peer_down(struct bgdma_ctx *ctx,
+			   const struct bgdma_principal *peer);
+
+/* engine/epoch.c */
+int bgdma_gate_enter(const struct bgdma_region *region, struct bgdma_stream *s,
+		     const struct bgdma_principal *who, u32 epoch, bool put,
+		     struct bgdma_region_gate **in);
+void bgdma_gate_leave(struct bgdma_region_gate *gate,
+		      const struct bgdma_principal *who, u32 epoch, bool put);
+
+#endif /* _BGDMA_GATE_H */

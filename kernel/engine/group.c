@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Groups: what a context lets the members of a group use, by slot. A group has
+ * the same number at all its members, and a slot the same meaning, whatever
+ * handles the objects have there, so that one packet with the deposit bit can
+ * name objects of everybody.
+ *
+ * The binding is the right: under a group its members may use what is in its
+ * slots, as its owner may, and nobody else may and nothing else. What a stream
+ * does under a group is marked with it (bgdma_stream.group). Like grants,
+ * bindings are asked for with every piece, and only where those said no.
+ *
+ * A node has each number once. Bindings are found by number and node under RCU;
+ * those of one context are in a list. Both change under the lock of
+ * partition.groups.
+ */
+#include <linux/bsearch.h>
+#include <linux/nospec.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/uaccess.h>
+
+#include "../bgdma.h"
+#include "busy.h"
+#include "counter.h"
+#include "deliver.h"
+#include "group.h"
+
+static unsigned long bgdma_group_key(u32 number, u32 rank)
+{
+	return (unsigned long)number << 32 | rank;
+}
+
+/* --------------------------------------------------------------------- */
+/* Binding                                                                */
+
+static int bgdma_slot_counter(struct bgdma_ctx *ctx, unsigned int kind,
+			      u32 handle)
+{
+	int slot = bgdma_counter_find(ctx, kind, handle, NULL, NULL);
+
+	if (slot >= 0)
+		return 0;
+	return slot == -BGDMA_E_STALE ? -ESTALE : -ENOENT;
+}
+
+/* Is the object there, and one that others can use? */
+static int bgdma_slot_check(struct bgdma_ctx *ctx,
+			    const struct bgdma_group_slot *slot)
+{
+	const struct bgdma_region *region;
+	u32 object = slot->object;
+
+	lockdep_assert_held(&ctx->lock);
+	switch (slot->kind) {
+	case BGDMA_KIND_REC_FIFO:
+		return object < ctx->n_rec &&
+		       rcu_access_pointer(ctx->rec[object]) ? 0 : -ENOENT;
+	case BGDMA_KIND_RGET_QUEUE:
+		return object < ctx->n_rgq &&
+		       rcu_access_pointer(ctx->rgq[object]) ? 0 : -ENOENT;
+	case BGDMA_KIND_INJ_COUNTER:
+	case BGDMA_KIND_REC_COUNTER:
+		return bgdma_slot_counter(ctx,
+					  slot->kind - BGDMA_KIND_INJ_COUNTER,
+					  object);
+	case BGDMA_KIND_REGION:
+		region = xa_load(&ctx->regions, BGDMA_HANDLE_SLOT(object));
+		if (!region)
+			return -ENOENT;
+		return region->handle == object ? 0 : -ESTALE;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int bgdma_member_cmp(const void *a, const void *b)
+{
+	const struct bgdma_group_member *x = a, *y = b;
+
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Each rank once: a node has a group number once. */
+static int bgdma_members_check(const struct bgdma_ctx *ctx,
+			       struct bgdma_group *group)
+{
+	u32 i;
+
+	sort(group->members, group->n_members, sizeof(*group->members),
+	     bgdma_member_cmp, NULL);
+	for (i = 0; i < group->n_members; i++) {
+		const struct bgdma_group_member *m = &group->members[i];
+
+		if (m->rank >= ctx->partition->size ||
+		    m->ctx >= BGDMA_CTX_PER_NODE || m->resv)
+			return -EINVAL;
+		if (i && m[-1].rank == m->rank)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int bgdma_group_fill(struct bgdma_ctx *ctx, struct bgdma_group *group,
+			    const struct bgdma_group_bind *arg)
+{
+	int err = 0;
+	u32 i;
+
+	if (copy_from_user(group->slots, u64_to_user_ptr(arg->slots),
+			   arg->count * sizeof(*group->slots)) ||
+	    copy_from_user(group->members, u64_to_user_ptr(arg->members),
+			   arg->member_count * sizeof(*group->members)))
+		return -EFAULT;
+	group->n_slots = arg->count;
+	group->n_members = arg->member_count;
+	for (i = 0; i < group->n_slots && !err; i++)
+		err = bgdma_slot_check(ctx, &group->slots[i]);
+	return err ?: bgdma_members_check(ctx, group);
+}
+
+/**
+ * bgdma_group_bind() - become a member of a group
+ * @ctx: whose objects are in its slots
+ * @arg: BGDMA_IOC_GROUP_BIND's
+ *
+ * Context: ctx.lock held.
+ * Return: 0 or the negative errno that the ioctl documents.
+ */
+int bgdma_group_bind(struct bgdma_ctx *ctx, const struct bgdma_group_bind *arg)
+{
+	struct xarray *groups = &ctx->partition->groups;
+	struct bgdma_group *group;
+	int err;
+
+	if (arg->flags || arg->resv || arg->group >= BGDMA_GROUPS_MAX ||
+	    arg->count > BGDMA_GROUP_SLOTS || !arg->member_count ||
+	    arg->member_count > BGDMA_GROUP_MEMBERS_MAX)
+		return -EINVAL;
+	group = kvzalloc(struct_size(group, members, arg->member_count),
+			 GFP_KERNEL_ACCOUNT);
+	if (!group)
+		return -ENOMEM;
+	group->ctx = ctx;
+	group->number = arg->group;
+	err = bgdma_group_fill(ctx, group, arg);
+	if (err)
+		goto free;
+	err = xa_insert(groups, bgdma_group_key(arg->group, ctx->rank), group,
+			GFP_KERNEL_ACCOUNT);
+	if (err)
+		goto free;
+	xa_lock(groups);
+	list_add_tail(&group->node, &ctx->groups);
+	xa_unlock(groups);
+	return 0;
+free:
+	kvfree(group);
+	return err == -EBUSY ? -EEXIST : err;
+}
+
+/* Streams that wait for room in what is no longer theirs pass by. */
+static void bgdma_group_release(struct bgdma_ctx *ctx,
+				const struct bgdma_group *group)
+{
+	u32 i;
+
+	lockdep_assert_held(&ctx->lock);
+	for (i = 0; i < group->n_slots; i++) {
+		const struct bgdma_group_slot *slot = &group->slots[i];
+		struct bgdma_rget_queue *queue;
+		struct bgdma_region *region;
+		struct bgdma_rec_fifo *fifo;
+
+		if (slot->kind == BGDMA_KIND_REC_FIFO) {
+			fifo = rcu_dereference_protected(ctx->rec[slot->object],
+							 true);
+			bgdma_waiters_wake(&fifo->waiters);
+		} else if (slot->kind == BGDMA_KIND_RGET_QUEUE) {
+			queue = rcu_dereference_protected(ctx->rgq[slot->object],
+							  true);
+			bgdma_waiters_wake(&queue->waiters);
+		} else if (slot->kind == BGDMA_KIND_REGION) {
+			region = xa_load(&ctx->regions,
+					 BGDMA_HANDLE_SLOT(slot->object));
+			if (region && region->handle == slot->object &&
+			    region->gate)
+				bgdma_waiters_wake(&region->gate->waiters);
+		}
+	}
+}
+
+static void bgdma_group_take_out(struct bgdma_group *group)
+{
+	struct bgdma_ctx *ctx = group->ctx;
+
+	list_del_init(&group->node);
+	__xa_erase(&ctx->partition->groups,
+		   bgdma_group_key(group->number, ctx->rank));
+}
+
+/**
+ * bgdma_group_unbind() - be a member no longer
+ * @ctx: whose objects are in its slots
+ * @number: of the group
+ *
+ * When it returns no transfer relies on the binding any more.
+ *
+ * Context: ctx.lock held.
+ * Return: 0 or -ENOENT.
+ */
+int bgdma_group_unbind(struct bgdma_ctx *ctx, u32 number)
+{
+	struct xarray *groups = &ctx->partition->groups;
+	struct bgdma_group *group, *found = NULL;
+
+	xa_lock(groups);
+	list_for_each_entry(group, &ctx->groups, node) {
+		if (group->number == number) {
+			found = group;
+			break;
+		}
+	}
+	if (found)
+		bgdma_group_take_out(found);
+	xa_unlock(groups);
+	if (!found)
+		return -ENOENT;
+	synchronize_rcu();
+	bgdma_group_release(ctx, found);
+	kvfree(found);
+	return 0;
+}
+
+/**
+ * bgdma_groups_end() - a context is in no group any more
+ * @ctx: goes away
+ */
+void bgdma_groups_end(struct bgdma_ctx *ctx)
+{
+	struct xarray *groups = &ctx->partition->groups;
+	struct bgdma_group *group;
+
+	xa_lock(groups);
+	while ((group = list_first_entry_or_null(&ctx->groups,
+						 struct bgdma_group, node))) {
+		bgdma_group_take_out(group);
+		kvfree_rcu(group, rcu);
+	}
+	xa_unlock(groups);
+}
+
+/**
+ * bgdma_groups_forget() - a FIFO goes away, and is in no slot any more
+ * @ctx: owner
+ * @kind: of the FIFO
+ * @id: of it: another may have it next
+ *
+ * Context: ctx.lock held.
+ */
+void bgdma_groups_forget(struct bgdma_ctx *ctx, u32 kind, u32 id)
+{
+	struct xarray *groups = &ctx->partition->groups;
+	struct bgdma_group *group;
+	u32 i;
+
+	xa_lock(groups);
+	list_for_each_entry(group, &ctx->groups, node) {
+		for (i = 0; i < group->n_slots; i++) {
+			struct bgdma_group_slot *slot = &group->slots[i];
+
+			if (slot->kind == kind && slot->object == id)
+				WRITE_ONCE(slot->kind, BGDMA_KIND_CONTEXT);
+		}
+	}
+	xa_unlock(groups);
+}
+
+/* --------------------------------------------------------------------- */
+/* Asking                                                                 */
+
+static const struct bgdma_group *bgdma_group_at(struct bgdma_partition *part,
+						u32 number, u32 rank)
+{
+	return xa_load(&part->groups, bgdma_group_key(number, rank));
+}
+
+static bool bgdma_group_has(const struct bgdma_group *group,
+			    const struct bgdma_principal *who)
+{
+	const struct bgdma_group_member *m, key = { .rank = who->rank };
+
+	m = bsearch(&key, group->members, group->n_members, sizeof(*m),
+		    bgdma_member_cmp);
+	return m && m->ctx == who->ctx &&
+	       (!m->incarnation || m->incarnation == who->incarnation);
+}
+
+/**
+ * bgdma_group_gives() - may somebody use an object under a group?
+ * @ctx: owner of the object
+ * @s: stream that asks
+ * @who: for whom
+ * @kind: of the object
+ * @object: handle or id
+ *
+ * Context: inside a slice.
+ */
+bool bgdma_group_gives(struct bgdma_ctx *ctx, const struct bgdma_stream *s,
+		       const struct bgdma_principal *who, u32 kind, u32 object)
+{
+	const struct bgdma_group *group;
+	u32 i;
+
+	if (!s->group)
+		return false;
+	group = bgdma_group_at(ctx->partition, s->group - 1, ctx->rank);
+	if (!group || group->ctx != ctx || !bgdma_group_has(group, who))
+		return false;
+	for (i = 0; i < group->n_slots; i++) {
+		if (READ_ONCE(group->slots[i].kind) == kind &&
+		    group->slots[i].object == object)
+			return true;
+	}
+	return false;
+}
+
+/**
+ * bgdma_group_region() - bgdma_region_get() for who had no right, under a group
+ * @ctx: owner
+ * @s: stream that asks; s->x.fault says what the region's grants said
+ * @who: for whom
+ * @handle: region
+ * @rights: BGDMA_RIGHT_*
+ * @off: first byte of all that is left of the transfer
+ * @len: bytes of it
+ *
+ * Context: inside a slice.
+ * Return: the region with a busy reference, or NULL with a fault.
+ */
+struct bgdma_region *bgdma_group_region(struct bgdma_ctx *ctx,
+					struct bgdma_stream *s,
+					const struct bgdma_principal *who,
+					u32 handle, u32 rights, u64 off,
+					u64 len)
+{
+	if (!bgdma_group_gives(ctx, s, who, BGDMA_KIND_REGION, handle))
+		return NULL;
+	return bgdma_region_get(ctx, handle, &ctx->who, rights, off, len,
+				&s->x.fault, NULL);
+}
+
+/**
+ * bgdma_group_counter() - a counter for who had no right, under a group
+ * @ctx: owner
+ * @s: stream that asks
+ * @who: for whom
+ * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
+ * @handle: of it
+ *
+ * Context: inside a slice.
+ * Return: the slot, or the negative of an enum bgdma_code.
+ */
+int bgdma_group_counter(struct bgdma_ctx *ctx, const struct bgdma_stream *s,
+			const struct bgdma_principal *who, unsigned int kind,
+			u32 handle)
+{
+	if (!bgdma_group_gives(ctx, s, who, BGDMA_KIND_INJ_COUNTER + kind,
+			       handle))
+		return -BGDMA_E_RIGHTS;
+	return bgdma_counter_find(ctx, kind, handle, NULL, NULL);
+}
+
+/* --------------------------------------------------------------------- */
+/* From slots to handles                                                  */
+
+static bool bgdma_slot_read(const struct bgdma_group *group,
+			    struct bgdma_stream *s, u32 kind, u32 slot,
+			    u32 *object)
+{
+	if (slot < group->n_slots) {
+		slot = array_index_nospec(slot, group->n_slots);
+		*object = group->slots[slot].object;
+		if (READ_ONCE(group->slots[slot].kind) == kind)
+			return true;
+	}
+	bgdma_fault(s, BGDMA_E_GROUP, slot, group->n_slots);
+	return false;
+}
+
+static bool bgdma_slot_handle(const struct bgdma_group *group,
+			      struct bgdma_stream *s, u32 kind, __le32 *field)
+{
+	u32 object;
+
+	if (!bgdma_slot_read(group, s, kind, le32_to_cpu(*field), &object))
+		return false;
+	*field = cpu_to_le32(object);
+	return true;
+}
+
+static bool bgdma_slot_fifo(const struct bgdma_group *group,
+			    struct bgdma_stream *s, u32 kind, __le16 *field)
+{
+	u32 object;
+
+	if (!bgdma_slot_read(group, s, kind, le16_to_cpu(*field), &object))
+		return false;
+	*field = cpu_to_le16(object);
+	return true;
+}
+
+/* No counter is none in a group too. */
+static bool bgdma_slot_counted(const struct bgdma_group *group,
+			       struct bgdma_stream *s, u32 kind, __le32 *field)
+{
+	return *field == cpu_to_le32(BGDMA_NONE) ||
+	       bgdma_slot_handle(group, s, kind, field);
+}
+
+/* Where a descriptor reads, at the node where it executes. */
+static bool bgdma_slots_from(const struct bgdma_group *group,
+			     struct bgdma_stream *s)
+{
+	struct bgdma_desc *d = &s->x.desc;
+
+	if (!(d->flags & BGDMA_DESC_INLINE) &&
+	    !bgdma_slot_handle(group, s, BGDMA_KIND_REGION, &d->u.at.src_region))
+		return false;
+	return bgdma_slot_counted(group, s, BGDMA_KIND_INJ_COUNTER,
+				  &d->inj_ctr);
+}
+
+/* Where it goes, at the node of @group. */
+static bool bgdma_slots_to(const struct bgdma_group *group,
+			   struct bgdma_stream *s)
+{
+	struct bgdma_desc *d = &s->x.desc;
+
+	switch (d->op) {
+	case BGDMA_OP_RGET:
+		return bgdma_slot_fifo(group, s, BGDMA_KIND_RGET_QUEUE,
+				       &d->dst_fifo);
+	case BGDMA_OP_MEMFIFO:
+	case BGDMA_OP_LOCAL_MEMFIFO:
+		if (!bgdma_slot_fifo(group, s, BGDMA_KIND_REC_FIFO,
+				     &d->dst_fifo))
+			return false;
+		break;
+	default:
+		if (!bgdma_slot_handle(group, s, BGDMA_KIND_REGION,
+				       &d->u.at.dst_region))
+			return false;
+	}
+	return bgdma_slot_counted(group, s, BGDMA_KIND_REC_COUNTER,
+				  &d->rec_ctr);
+}
+
+/**
+ * bgdma_group_localize() - slots become handles where a descriptor executes
+ * @s: owned; at one from elsewhere that names the group under which it came
+ *
+ * It goes back to its sender, if it goes anywhere.
+ *
+ * Return: BGDMA_OK or BGDMA_E_GROUP, with s->x.fault.
+ */
+u32 bgdma_group_localize(struct bgdma_stream *s)
+{
+	struct bgdma_desc *d = &s->x.desc;
+	bool local = d->op == BGDMA_OP_LOCAL_COPY ||
+		     d->op == BGDMA_OP_LOCAL_MEMFIFO;
+	const struct bgdma_group *group;
+	u32 code = BGDMA_OK;
+
+	bgdma_slice_begin();
+	group = bgdma_group_at(s->ctx->partition, s->group - 1, s->ctx->rank);
+	if (!group || group->ctx != s->ctx || !bgdma_group_has(group, &s->who))
+		code = bgdma_fault(s, BGDMA_E_GROUP, s->group - 1, 0);
+	else if (!bgdma_slots_from(group, s) ||
+		 (local && !bgdma_slots_to(group, s)))
+		code = s->x.fault.code;
+	bgdma_slice_end();
+	if (!local)
+		d->dst_rank = cpu_to_le32(s->who.rank);
+	d->dst_ctx = cpu_to_le16(local ? 0 : s->who.ctx);
+	return code;
+}
+
+/**
+ * bgdma_group_member() - the context of a node that takes a stream's copy
+ * @s: deposits under its group
+ * @rank: node
+ *
+ * Context: inside a slice.
+ * Return: the context with a busy reference, or NULL where nobody has bound
+ * the group with the stream's context as a member, and is one in its binding.
+ */
+struct bgdma_ctx *bgdma_group_member(const struct bgdma_stream *s, u32 rank)
+{
+	struct bgdma_partition *part = s->ctx->partition;
+	const struct bgdma_group *group, *own;
+
+	group = bgdma_group_at(part, s->group - 1, rank);
+	if (!group || !bgdma_group_has(group, &s->ctx->who))
+		return NULL;
+	/* Nor is anybody a member who only says so himself. */
+	own = bgdma_group_at(part, s->group - 1, s->ctx->rank);
+	if (!own || own->ctx != s->ctx ||
+	    !bgdma_group_has(own, &group->ctx->who))
+		return NULL;
+	return bgdma_busy_get(&group->ctx->busy) ? group->ctx : NULL;
+}
+
+/**
+ * bgdma_group_arrive() - slots become handles where a copy arrives
+ * @ctx: from bgdma_group_member()
+ * @s: the stream; its descriptor has slots
+ *
+ * Context: inside a slice.
+ * Return: BGDMA_OK or BGDMA_E_GROUP, with s->x.fault.
+ */
+u32 bgdma_group_arrive(const struct bgdma_ctx *ctx, struct bgdma_stream *s)
+{
+	const struct bgdma_group *group;
+
+	group = bgdma_group_at(ctx->partition, s->group - 1, ctx->rank);
+	if (!group || group->ctx != ctx)
+		return bgdma_fault(s, BGDMA_E_GROUP, s->group - 1, 0);
+	return bgdma_slots_to(group, s) ? BGDMA_OK : s->x.fault.code;
+}
+
+/**
+ * bgdma_group_bound() - is a context in a group?
+ * @ctx: which
+ * @number: of the group
+ *
+ * Context: inside a slice.
+ */
+bool bgdma_group_bound(struct bgdma_ctx *ctx, u32 number)
+{
+	const struct bgdma_group *group;
+
+	group = bgdma_group_at(ctx->partition, number, ctx->rank);
+	return group && group->ctx == ctx;
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Gates whose origins or targets die, stop, or take something back (EP-5, EP-8),
+ * and many origins at once.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+#include "gate.h"
+
+struct dying {
+	struct end *b;
+	bool waits;
+};
+
+/* An origin in another process, that never ends its epoch. */
+static int origin(void *arg)
+{
+	struct dying *t = arg;
+	struct end c;
+
+	end_new(&c, 3);
+	must(-begin(&c, t->b, 9, EXCLUSIVE | HOLD));
+	return t->waits || has(&c) ? 0 : -ETIMEDOUT;
+}
+
+TEST_F(gate, ep8_death_of_the_origin)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct dying t = { .b = b };
+	struct bgdma_event event;
+	pid_t child = start_child(origin, &t);
+
+	EXPECT_TRUE(until(first(b).state == BGDMA_EPOCH_OPEN));
+	ASSERT_EQ(BGDMA_OK, begin(a, b, 1, EXCLUSIVE | HOLD));
+	EXPECT_TRUE(has_not(a));
+	kill_child(child, SIGKILL);
+	EXPECT_TRUE(has(a));
+	ASSERT_TRUE(event_wait(&b->n, BGDMA_EVENT_EPOCH, &event));
+	EXPECT_EQ(BGDMA_E_PEER_DOWN, event.code);
+	EXPECT_EQ(3, event.peer_rank);
+	EXPECT_EQ(9, event.cookie);
+	EXPECT_EQ(b->mem.handle, event.object);
+	/* One that still waits is no obstacle either. */
+	t.waits = true;
+	child = start_child(origin, &t);
+	EXPECT_TRUE(until(epochs(&b->n, b->mem.handle, NULL, 0) == 2));
+	kill_child(child, SIGKILL);
+	EXPECT_TRUE(until(epochs(&b->n, b->mem.handle, NULL, 0) == 1));
+	EXPECT_EQ(BGDMA_OK, end_epoch(a, b, 1));
+}
+
+/* A region that is freed in an epoch, and in the wait for one. */
+TEST_F(gate, x3_region_freed)
+{
+	struct end *a = &self->a, *b = &self->b, *c = &self->c;
+	struct bgdma_desc d = put_of(c, b, 0);
+	struct bgdma_event event;
+	__u64 seq;
+
+	ASSERT_EQ(BGDMA_OK, begin(a, b, 1, EXCLUSIVE));
+	ASSERT_TRUE(has(a));
+	ASSERT_EQ(BGDMA_OK, begin(c, b, 1, HOLD));
+	d.flags = HOLD;
+	seq = inject(&c->inj, &d);
+	EXPECT_TRUE(until(load(&c->inj.kern->state) == BGDMA_FIFO_BLOCKED));
+	must(region_free(&b->n, b->mem.handle));
+	EXPECT_EQ(BGDMA_E_REGION, outcome(&c->inj, seq));
+	EXPECT_TRUE(counter_error(&c->n, INJ, c->ic));
+	EXPECT_EQ(BGDMA_E_REGION, counter_record(&c->n, INJ, c->ic)->code);
+	EXPECT_EQ(1, counter_record(&c->n, INJ, c->ic)->peer_rank);
+	EXPECT_EQ(0, value(&c->n, INJ, c->ic));
+	ASSERT_TRUE(event_wait(&a->n, BGDMA_EVENT_EPOCH, &event));
+	EXPECT_EQ(BGDMA_E_REGION, event.code);
+	EXPECT_EQ(1, event.cookie);
+	EXPECT_EQ(BGDMA_E_REGION, end_epoch(a, b, 1));
+}
+
+static int target(void *arg)
+{
+	__u32 *handle = arg;
+	struct end t;
+
+	end_new(&t, 3);
+	must(grant(&t.n, BGDMA_KIND_REGION, t.mem.handle, BGDMA_RANK_ANY,
+		   BGDMA_RIGHT_EPOCH));
+	must(gate(&t.n, t.mem.handle, 0, 0));
+	store(handle, t.mem.handle);
+	return 0;
+}
+
+TEST_F(gate, x3_death_of_the_target)
+{
+	struct end *a = &self->a, *c = &self->c;
+	__u32 *handle = shared(sizeof(*handle));
+	struct bgdma_desc d;
+	pid_t child = start_child(target, handle);
+
+	ASSERT_TRUE(until(load(handle)));
+	d = d_gate(3, BGDMA_OP_EPOCH_BEGIN, *handle, 1, a->ic);
+	d.flags = EXCLUSIVE;
+	counter_add(&a->n, INJ, a->ic, 1);
+	ASSERT_EQ(BGDMA_OK, run(&a->inj, &d));
+	ASSERT_TRUE(has(a));
+	d.flags = HOLD;
+	d.inj_ctr = htole32(c->ic);
+	counter_add(&c->n, INJ, c->ic, 1);
+	ASSERT_EQ(BGDMA_OK, run(&c->inj, &d));
+	d = d_gate(3, BGDMA_OP_EPOCH_CLOSE, *handle, 1, a->ic);
+	d.cookie = htole64(1);
+	counter_add(&a->n, INJ, a->ic, 1);
+	ASSERT_EQ(BGDMA_OK, run(&a->inj, &d));
+	EXPECT_TRUE(has_not(a));
+	kill_child(child, SIGKILL);
+	EXPECT_TRUE(until(counter_error(&a->n, INJ, a->ic)));
+	EXPECT_TRUE(until(counter_error(&c->n, INJ, c->ic)));
+	EXPECT_EQ(BGDMA_E_PEER_DOWN, counter_record(&a->n, INJ, a->ic)->code);
+	EXPECT_EQ(3, counter_record(&c->n, INJ, c->ic)->peer_rank);
+}
+
+TEST_F(gate, x2_right_taken_back)
+{
+	struct end *a = &self->a, *b = &self->b, *c = &self->c;
+	struct bgdma_event event;
+	struct region more;
+	struct bgdma_desc d;
+	__u32 id;
+
+	region_new(&more, &b->n, 4096);
+	must(gate(&b->n, more.handle, 0, 0));
+	d = d_gate(1, BGDMA_OP_EPOCH_BEGIN, more.handle, 1, BGDMA_NONE);
+	d.flags = EXCLUSIVE;
+	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&a->inj, &d));
+	id = (__u32)must(grant(&b->n, BGDMA_KIND_REGION, more.handle, 0,
+			       BGDMA_RIGHT_EPOCH));
+	EXPECT_EQ(BGDMA_OK, run_bad(&a->inj, &d));
+	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&c->inj, &d));
+	must(grant_revoke(&b->n, id));
+	ASSERT_TRUE(event_wait(&a->n, BGDMA_EVENT_EPOCH, &event));
+	EXPECT_EQ(BGDMA_E_RIGHTS, event.code);
+	EXPECT_EQ(0, epochs(&b->n, more.handle, NULL, 0));
+	/* Another's is no business of that grant. */
+	ASSERT_EQ(BGDMA_OK, begin(a, b, 1, EXCLUSIVE));
+	EXPECT_EQ(1, epochs(&b->n, b->mem.handle, NULL, 0));
+}
+
+/* EP-5: a stopped target hinders nothing. */
+static int stopped_target(void *arg)
+{
+	target(arg);
+	raise(SIGSTOP);
+	return 0;
+}
+
+TEST_F(gate, ep5_stopped_target)
+{
+	struct end *a = &self->a;
+	__u32 *handle = shared(sizeof(*handle));
+	struct bgdma_desc d;
+	pid_t child = start_child(stopped_target, handle);
+	int status;
+
+	must(waitpid(child, &status, WUNTRACED));
+	ASSERT_TRUE(WIFSTOPPED(status));
+	d = d_gate(3, BGDMA_OP_EPOCH_BEGIN, *handle, 1, a->ic);
+	counter_add(&a->n, INJ, a->ic, 1);
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	EXPECT_TRUE(has(a));
+	d = d_put(3, a->mem.handle, 0, *handle, 0, 64);
+	d.epoch = htole32(1);
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	d = d_gate(3, BGDMA_OP_EPOCH_CLOSE, *handle, 1, a->ic);
+	d.cookie = htole64(1);
+	counter_add(&a->n, INJ, a->ic, 1);
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	EXPECT_TRUE(has(a));
+	d = d_gate(3, BGDMA_OP_EPOCH_END, *handle, 1, BGDMA_NONE);
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	kill_child(child, SIGKILL);
+}
+
+/* ---- Together --------------------------------------------------------- */
+
+struct writer {
+	struct end *end, *b;
+	bool stop;
+	unsigned int rounds;
+};
+
+/* Puts of several slices, one after the other, that wait where they have to. */
+static void *write_on(void *arg)
+{
+	struct writer *w = arg;
+	struct bgdma_desc d = d_put(1, w->end->mem.handle, 0, w->b->mem.handle,
+				    0, 60000);
+
+	d.flags = HOLD;
+	while (!load(&w->stop)) {
+		must(-run(&w->end->inj, &d));
+		w->rounds++;
+	}
+	return NULL;
+}
+
+/* From the moment when it is told nothing of others moves, not even a piece. */
+TEST_F(gate, ep1_not_in_the_middle_of_a_put)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct writer w = { .end = &self->c, .b = b };
+	unsigned int round, i, before;
+	struct bgdma_desc d;
+	pthread_t thread;
+
+	memset(w.end->mem.p, 0xff, 60000);
+	memset(a->mem.p, 0, 60000);
+	must(-pthread_create(&thread, NULL, write_on, &w));
+	for (round = 0; round < 100; round++) {
+		before = load(&w.rounds);
+		ASSERT_TRUE(until(load(&w.rounds) != before));
+		ASSERT_EQ(BGDMA_OK, begin(a, b, 1, EXCLUSIVE | HOLD));
+		ASSERT_TRUE(has(a));
+		d = d_put(1, a->mem.handle, 0, b->mem.handle, 0, 60000);
+		d.epoch = htole32(1);
+		ASSERT_EQ(BGDMA_OK, run(&a->inj, &d));
+		for (i = 0; i < 20; i++) {
+			sched_yield();
+			ASSERT_EQ(0, memcmp(b->mem.p, a->mem.p, 60000));
+		}
+		ASSERT_EQ(BGDMA_OK, end_epoch(a, b, 1));
+	}
+	store(&w.stop, true);
+	must(-pthread_join(thread, NULL));
+}
+
+struct turns {
+	struct end *b;
+	__u32 rank;
+	unsigned int *done;
+};
+
+#define TURNS	100
+
+/* Get, add one, put: only one at a time keeps the sum right. */
+static int take_turns(void *arg)
+{
+	struct turns *t = arg;
+	struct bgdma_desc d, get;
+	struct end e;
+	unsigned int i;
+
+	end_new(&e, t->rank);
+	for (i = 0; i < TURNS; i++) {
+		must(-begin(&e, t->b, i + 1, EXCLUSIVE | HOLD));
+		must(wait_for(&e.n, INJ, e.ic, 0, -1));
+		d = d_put(t->rank, t->b->mem.handle, 0, e.mem.handle, 0, 4);
+		d.dst_ctx = htole16(e.n.at.ctx);
+		d.epoch = htole32(i + 1);
+		d.rec_ctr = htole32(e.rc);
+		memcpy(e.mem.p + 8192, &d, sizeof(d));
+		hit_clear(&e.n, REC, e.rc);
+		counter_add(&e.n, REC, e.rc, 4);
+		get = d_rget(1, t->b->rgq, e.mem.handle, 8192, 1);
+		must(-run(&e.inj, &get));
+		must(wait_for(&e.n, REC, e.rc, 0, -1));
+		*(__u32 *)e.mem.p += 1;
+		d = d_put(1, e.mem.handle, 0, t->b->mem.handle, 0, 4);
+		d.epoch = htole32(i + 1);
+		must(-run(&e.inj, &d));
+		must(-close_epoch(&e, t->b, i + 1, 1));
+		must(wait_for(&e.n, INJ, e.ic, 0, -1));
+		must(-end_epoch(&e, t->b, i + 1));
+	}
+	__atomic_add_fetch(t->done, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+TEST_F(gate, ep1_one_at_a_time)
+{
+	struct turns t = { .b = &self->b, .done = shared(sizeof(int)) };
+	pid_t child[4];
+	unsigned int i;
+
+	*(__u32 *)self->b.mem.p = 0;
+	for (i = 0; i < 4; i++) {
+		t.rank = i % 2 ? 3 : 2;
+		child[i] = start_child(take_turns, &t);
+	}
+	EXPECT_TRUE(until(load(t.done) == 4));
+	EXPECT_EQ(4 * TURNS, *(__u32 *)self->b.mem.p);
+	EXPECT_EQ(0, epochs(&self->b.n, self->b.mem.handle, NULL, 0));
+	for (i = 0; i < 4; i++)
+		kill_child(child[i], SIGKILL);
+}
+
+TEST_HARNESS_MAIN
