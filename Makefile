@@ -4,6 +4,7 @@
 SERIES  ?= 6.12#    the Debian kernel of demo, shell and bench: 6.1 or 6.12
 FLAVOUR ?= cloud#   its flavour: cloud, generic or rt
 FILE    ?=#         what demo sends; default: the kernel image that it boots
+BARRIERS ?= 1000#  back to back, in demo
 VM      ?= yes#     no: demo on this machine instead of a virtual one
 CPUS    ?= 2#       of the virtual machine
 TIME    ?= 600#     of fuzz, fuzz-vm, trinity, in seconds, for each target; of storm
@@ -31,6 +32,7 @@ export BGDMA_BUILD := $(BUILD)
 .DEFAULT_GOAL := all
 .PHONY: all help deps deps-check kernels modules module lib tools demos perf \
 	selftests man doc check check-static check-user check-vm check-debug \
+	check-sanitizers \
 	check-prepare \
 	demo shell bench install dkms coverage fuzz fuzz-vm trinity storm clean
 
@@ -112,6 +114,9 @@ check-debug: deps-check	## the tests on kernels that look for bugs (first time: 
 	@tools/check/deps debug
 	@tools/check/check debug
 
+check-sanitizers: check-prepare	## all of the library's tests with ASan, TSan and valgrind
+	@tools/check/check sanitizers
+
 coverage: deps-check tools demos selftests	## lines of the module that the tests reach
 	@tools/check/deps debug
 	@tools/check/coverage
@@ -138,12 +143,13 @@ check-prepare: deps-check kernels
 ifeq ($(VM),no)
 demo: module tools demos	## send FILE from one node to another in three ways
 	@file=$(if $(FILE),'$(FILE)',/boot/vmlinuz-$$(uname -r)) && \
-		tools/vm/here demo "$$file"
+		tools/vm/here env BGDMA_BARRIERS=$(BARRIERS) demo "$$file"
 else
 demo: modules tools demos
 	@file=$(if $(FILE),'$(FILE)',$$($(VMKERNEL) image $(SERIES) $(FLAVOUR))) && \
 		$(RUNVM) --timeout 0 \
 			--add "$$file:/demo/$$(basename "$$file")" -- \
+			env BGDMA_BARRIERS=$(BARRIERS) \
 			demo "/demo/$$(basename "$$file")"
 endif
 

@@ -312,6 +312,8 @@ static int many(uint32_t rank, uint32_t size, void *arg)
 		r[MANY / 2] = NULL;
 		require_is(0, bgdma_msg_waitall(r, MANY, NULL));
 		require_is(0, bgdma_msg_test(&never, NULL));
+		/* Whom it is for is still there. */
+		require_is(0, talker_fence(&t));
 		return member_leave(&t.m);
 	}
 	require_is(0, bgdma_msg_waitall(r, MANY, NULL));
@@ -319,6 +321,7 @@ static int many(uint32_t rank, uint32_t size, void *arg)
 		if (how->posting != ONE_NEVER || i != MANY / 2)
 			require(text_is(mem + i * EACH, EACH, 0, i));
 	if (how->posting == ONE_NEVER) {
+		require_is(0, talker_fence(&t));
 		return member_leave(&t.m);
 	}
 	return talker_close(&t);

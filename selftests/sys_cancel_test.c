@@ -4,7 +4,7 @@
  * X-3).
  */
 #include "kselftest_harness.h"
-#include "sys_module.h"
+#include "sys_forge.h"
 
 /* What the processes of a job know of each other beside messages. */
 struct both {
@@ -185,6 +185,119 @@ TEST(sp3a_x3_a_chain_that_is_ended_names_where_it_was)
 		EXPECT_TRUE(middle_run(both))
 			TH_LOG("dies %d, portions %u, counters %u", both->dies,
 			       both->portions, both->attr.counters);
+	}
+}
+
+/* ---- An answer that is found when its sender has died -------------------- */
+
+#define CHAIN_QUEUE	1	/* of every endpoint: for answers of chains */
+#define FULL_NS		50000000
+
+struct last_answer {
+	struct bgdma_endpoint_attr attr;
+	uint64_t portion;
+	volatile pid_t pid;
+};
+
+/* Packets that mean nothing, until there is no room for another. */
+static int fill_up(struct forger *f)
+{
+	const struct bgdma_transfer t =
+		forge_transfer(f, 0, forge_id("sys", "mark"), 0, 0);
+	struct bgdma_desc *desc;
+	int ret;
+
+	do {
+		desc = bgdma_inj_reserve(f->fifo);
+		require(desc);
+		bgdma_desc_memfifo(desc, &t);
+		bgdma_desc_inline(desc, NULL, 0);
+		require_is(0, bgdma_inj_submit(f->fifo));
+		ret = bgdma_inj_wait(f->fifo, bgdma_inj_next(f->fifo),
+				     BGDMA_SLEEP, FULL_NS);
+	} while (!ret);
+	require_is(-ETIMEDOUT, ret);
+	return 0;
+}
+
+/* Have the other's queue wait for that room, as its process reads nothing. */
+static int queue_block(struct forger *f, uint16_t queue)
+{
+	const struct bgdma_peer *to = bgdma_endpoint_peer(f->module->m.ep, 0);
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_desc *desc = bgdma_region_addr(f->region);
+	uint32_t id = forge_id("sys", "mark");
+	struct bgdma_inj_fifo *fifo;
+
+	t.dest_fifo = CONTROL_FIFO;
+	t.dispatch = (uint16_t)id;
+	t.cookie = (uint64_t)(id >> 16) << BGDMA_WORD_BITS;
+	bgdma_desc_local_memfifo(desc, &t);
+	bgdma_desc_inline(desc, NULL, 0);
+	require_is(0, bgdma_inj_create(bgdma_endpoint_ctx(f->module->m.ep),
+				       NULL, &fifo));
+	require_is(0, bgdma_rget(fifo, &(struct bgdma_rget_attr){
+			.dest = to->node, .dest_ctx = to->ctx, .queue = queue,
+			.count = 1, .from = { f->region, 0 } }));
+	return bgdma_inj_wait(fifo, bgdma_inj_next(fifo), BGDMA_SPIN_THEN_SLEEP,
+			      (int64_t)PATIENCE_NS);
+}
+
+static int answered_last(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[100000] PINNED;
+	struct last_answer *l = arg;
+	struct forger forger;
+
+	(void)size;
+	require_is(0, module_open(&module, l->attr));
+	if (rank == 0)
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .length = sizeof(mem),
+				.portion = l->portion, .data = mem }));
+	else
+		require_is(0, until_count(&module, &module.announced, 1));
+	if (rank == 1)
+		l->pid = getpid();
+	require_is(0, bgdma_job_fence(module.m.job));
+	if (rank == 1) {
+		require_is(0, forger_open(&forger, &module));
+		require_is(0, fill_up(&forger));
+		require_is(0, queue_block(&forger,
+					  l->portion == BGDMA_PORTION_WHOLE ?
+					  CTS_QUEUE : CHAIN_QUEUE));
+		require_is(0, take(&module, 0, (struct bgdma_accept_attr){
+				.length = sizeof(mem), .data = mem }));
+		usleep(100000);
+		raise(SIGKILL);
+	}
+	require(until(kill(l->pid, 0) && errno == ESRCH));
+	/* Its death is told last. */
+	while (!module.ended.is) {
+		require(bgdma_endpoint_progress(module.m.ep, 1) >= 0);
+		usleep(2000);
+	}
+	require_is(-EHOSTDOWN, module.last);
+	require_is(0, all_back(&module));
+	return member_leave(&module.m);
+}
+
+TEST(x3_an_answer_of_the_dead_is_a_death)
+{
+	struct last_answer *l = shared(sizeof(*l));
+	unsigned int i;
+
+	partition_new("2x1x1", "");
+	for (i = 0; i < 4; i++) {
+		l->attr.control_bytes = BGDMA_REC_BYTES_MIN;
+		l->attr.counters = i & 1 ? BGDMA_COUNTERS_SHARED :
+					   BGDMA_COUNTERS_AUTO;
+		l->portion = i & 2 ? 1000 : BGDMA_PORTION_WHOLE;
+		EXPECT_TRUE(job_run(2, answered_last, l, 1))
+			TH_LOG("portion %llu, counters %u",
+			       (unsigned long long)l->portion,
+			       l->attr.counters);
 	}
 }
 

@@ -275,4 +275,243 @@ TEST(sp6_nor_does_a_question_when_it_is_over)
 		SKIP(return, "the chain is over before it is asked for");
 }
 
+/* ---- Two chains between the same two ------------------------------------ */
+
+#define FETCHES_QUEUE	2	/* of every endpoint: for what a chain fetches */
+
+/* The first is short, the second has much in the queues, and takes longer. */
+static uint8_t two_mem[2][8000000] PINNED;
+static const struct bgdma_rendezvous_attr two_chains[2] = {
+	{ .dest = 1, .word = 0, .length = 1000000, .portion = 250,
+	  .in_flight = 2, .data = two_mem[0] },
+	{ .dest = 1, .word = 1, .length = sizeof(two_mem[1]), .portion = 250,
+	  .in_flight = 8, .data = two_mem[1] },
+};
+
+static int two_offer(struct module *module)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		message_fill(two_mem[i], two_chains[i].length, i);
+		require_is(0, announce(module, two_chains[i]));
+	}
+	return 0;
+}
+
+static int two_take(struct module *module, uint32_t i)
+{
+	memset(two_mem[i], 0xee, two_chains[i].length);
+	return take_next(module, i, (struct bgdma_accept_attr){
+			.length = two_chains[i].length, .data = two_mem[i] });
+}
+
+/* The last byte of the second has not come. */
+static bool second_goes_on(void)
+{
+	return load(&two_mem[1][sizeof(two_mem[1]) - 1]) == 0xee;
+}
+
+/* The first is over, and asked for again; the second goes on. */
+static int over(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	struct flood *f = arg;
+	struct bgdma_ctx *ctx;
+	uint32_t i;
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			.counters = BGDMA_COUNTERS_SHARED }));
+	ctx = bgdma_endpoint_ctx(module.m.ep);
+	if (rank == 0)
+		require_is(0, two_offer(&module));
+	if (rank == 1)
+		require_is(0, until_count(&module, &module.announced, 2));
+	require_is(0, bgdma_job_fence(module.m.job));
+	if (rank == 2) {
+		require_is(0, flood(&module, f));
+		return member_close(&module.m);
+	}
+	if (rank == 1) {
+		require(until(bgdma_events_lost(ctx) > 0));
+		f->full = true;
+		for (i = 0; i < 2; i++)
+			require_is(0, two_take(&module, i));
+		require_is(0, look_away(&module, f));
+		f->asked &= second_goes_on();
+	}
+	require_is(0, until_count(&module, &module.ended, 1));
+	if (rank == 0)
+		f->done = true;
+	require_is(0, until_count(&module, &module.ended, 2));
+	require_is(2, module.done.is);
+	for (i = 0; rank == 1 && i < 2; i++)
+		require(message_is(two_mem[i], two_chains[i].length, i));
+	return module_close(&module);
+}
+
+TEST(sp6_a_question_about_one_that_is_over_hurts_no_other)
+{
+	struct flood *f = shared(sizeof(*f));
+	unsigned int tries = 0;
+
+	partition_new("3x1x1", "");
+	do {
+		*f = (struct flood){ 0 };
+		ASSERT_TRUE(job_run(3, over, f, -1));
+	} while (!f->asked && ++tries < 5);
+	if (!f->asked)
+		SKIP(return, "the chains are over before they are asked for");
+}
+
+/* One in doubt is given up by its target, and its origin does not listen. */
+static int given_up(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	struct bgdma_rendezvous_attr a = two_chains[1];
+	struct flood *f = arg;
+	uint64_t before;
+	uint32_t id;
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	a.word = 0;
+	if (rank == 0)
+		require_is(0, announce(&module, a));
+	if (rank == 1)
+		require_is(0, until_count(&module, &module.announced, 1));
+	require_is(0, bgdma_job_fence(module.m.job));
+	if (rank == 2) {
+		require_is(0, flood(&module, f));
+		return member_close(&module.m);
+	}
+	if (rank == 1) {
+		require(until(bgdma_events_lost(
+				bgdma_endpoint_ctx(module.m.ep)) > 0));
+		f->full = true;
+		require_is(0, take(&module, 0, (struct bgdma_accept_attr){
+				.length = a.length, .data = a.data,
+				.id = &id }));
+		before = packets(&module);
+		while (packets(&module) < before + 3 && !module.ended.is)
+			bgdma_endpoint_progress(module.m.ep, 0);
+		f->asked = !module.ended.is;
+		if (f->asked)
+			require_is(0, bgdma_rendezvous_cancel(module.m.ep, id));
+		require_is(0, until_count(&module, &module.ended, 1));
+		f->asked &= module.last != 0;
+		f->done = true;
+	} else {
+		require(until(f->done));
+		require_is(0, until_count(&module, &module.ended, 1));
+	}
+	if (f->asked)
+		require_is(-ECANCELED, module.last);
+	return module_close(&module);
+}
+
+TEST(lc2_what_is_given_up_in_doubt_is_cancelled)
+{
+	struct flood *f = shared(sizeof(*f));
+	unsigned int tries = 0;
+
+	partition_new("3x1x1", "");
+	do {
+		*f = (struct flood){ 0 };
+		ASSERT_TRUE(job_run(3, given_up, f, -1));
+	} while (!f->asked && ++tries < 5);
+	if (!f->asked)
+		SKIP(return, "the chain is over before it is given up");
+}
+
+#define REFUSED	32
+#define SHORTER	2000000
+
+/*
+ * As their target, have chains' first descriptors come to us unfilled, where our
+ * engine refuses them, one by one, and drops what it has of others.
+ */
+static int refuse_all(struct module *module)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(module->m.ep);
+	const struct bgdma_peer *self = bgdma_endpoint_peer(module->m.ep, 1);
+	const struct bgdma_peer *origin = bgdma_endpoint_peer(module->m.ep, 0);
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_inj_fifo *fifo;
+	struct bgdma_region *region;
+	uint32_t i;
+
+	require_is(0, bgdma_inj_create(ctx, NULL, &fifo));
+	require_is(0, bgdma_region_alloc(ctx, 4096, BGDMA_LOCAL_READ, &region));
+	t.dest = self->node;
+	t.dest_ctx = self->ctx;
+	t.dest_fifo = FETCHES_QUEUE;
+	t.length = sizeof(struct bgdma_desc);
+	for (i = 1; i <= REFUSED; i++) {
+		t.from.region = module->kept[i].chain_region;
+		t.from.offset = module->kept[i].chain_offset;
+		bgdma_desc_rget(bgdma_region_addr(region), &t);
+		require_is(0, bgdma_rget(fifo, &(struct bgdma_rget_attr){
+				.dest = origin->node, .dest_ctx = origin->ctx,
+				.queue = module->kept[i].queue, .count = 1,
+				.from = { region, 0 } }));
+		require_is(0, bgdma_inj_wait(fifo, bgdma_inj_next(fifo),
+					     BGDMA_SPIN_THEN_SLEEP,
+					     (int64_t)PATIENCE_NS));
+		usleep(1000);
+	}
+	return 0;
+}
+
+/* Chains that nobody accepts, and whose end nobody waits for. */
+static int offer_refused(struct module *module)
+{
+	struct bgdma_rendezvous_attr a = two_chains[0];
+	int ret;
+
+	a.operation = module->rts;
+	for (a.word = 1; a.word <= REFUSED; a.word++) {
+		while ((ret = bgdma_rendezvous_send(module->m.ep, &a)) ==
+		       -EAGAIN)
+			bgdma_endpoint_progress(module->m.ep, 0);
+		require_is(0, ret);
+	}
+	return 0;
+}
+
+static int dropped(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	struct bgdma_rendezvous_attr a = two_chains[1];
+
+	(void)size;
+	(void)arg;
+	a.word = 0;
+	a.length = SHORTER;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	if (rank == 0) {
+		require_is(0, announce(&module, a));
+		require_is(0, offer_refused(&module));
+	} else {
+		require_is(0, until_count(&module, &module.announced,
+					  1 + REFUSED));
+		memset(two_mem[1], 0xee, SHORTER);
+		require_is(0, take(&module, 0, (struct bgdma_accept_attr){
+				.length = SHORTER, .data = two_mem[1] }));
+		while (load(&two_mem[1][100000]) == 0xee)
+			bgdma_endpoint_progress(module.m.ep, 0);
+		require_is(0, refuse_all(&module));
+	}
+	require_is(0, until_count(&module, &module.ended, 1));
+	require(!module.last || module.last == -ECONNABORTED);
+	return member_close(&module.m);
+}
+
+TEST(sp3a_a_chain_that_a_refusal_has_hit_ends)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, dropped, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

@@ -398,15 +398,26 @@ static bool cancel_run(struct cancel *c)
 		if (c->result[0][i] != c->result[1][i] ||
 		    (c->result[0][i] && c->result[0][i] != -ECANCELED))
 			return false;
-	/* Of so many portions some are always to come. */
-	return c->result[0][0] == -ECANCELED && c->result[0][3] == 0 &&
-	       (!c->portion || (c->result[0][1] && c->result[0][2]));
+	return c->result[0][0] == -ECANCELED && c->result[0][3] == 0;
+}
+
+/* Of so many portions some are to come, if those who cancel are not too slow. */
+static bool cancelled_in_time(struct cancel *c, bool *agree)
+{
+	unsigned int tries = 0;
+
+	do {
+		*agree = cancel_run(c);
+	} while (*agree && !(c->result[0][1] && c->result[0][2]) &&
+		 ++tries < 3);
+	return tries < 3;
 }
 
 TEST(lc2_sp3a_both_sides_agree_what_was_cancelled)
 {
 	struct cancel *c = shared(sizeof(*c));
-	unsigned int i;
+	unsigned int i, late = 0;
+	bool agree;
 
 	partition_new("2x1x1", "");
 	for (i = 0; i < 2; i++) {
@@ -417,11 +428,16 @@ TEST(lc2_sp3a_both_sides_agree_what_was_cancelled)
 		c->portion = 200;
 		for (c->in_flight = 1; c->in_flight < 4; c->in_flight += 2) {
 			c->portions = BGDMA_PORTIONS_PUT;
-			EXPECT_TRUE(cancel_run(c));
+			late += !cancelled_in_time(c, &agree);
+			EXPECT_TRUE(agree);
 			c->portions = BGDMA_PORTIONS_PACKETS;
-			EXPECT_TRUE(cancel_run(c));
+			late += !cancelled_in_time(c, &agree);
+			EXPECT_TRUE(agree);
 		}
 	}
+	/* Here they are always in time. */
+	if (slowness() == 1)
+		EXPECT_EQ(0, late);
 }
 
 /* ---- SP-3a: nonsense in the origin's descriptors ------------------------ */

@@ -139,6 +139,66 @@ TEST(lc3_a_cut_without_room_waits_without_spinning)
 	EXPECT_TRUE(job_run(3, no_room, shared(sizeof(bool)), -1));
 }
 
+/* ---- One that does not listen ------------------------------------------- */
+
+/*
+ * 0 fills the control way of 2, which makes no progress, and has messages with 1
+ * meanwhile, which is in another channel: of both ways, whole and in portions.
+ */
+static int deaf(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t from[50000] PINNED, to[50000] PINNED;
+	struct bgdma_endpoint_attr attr = {
+		.channels = 2, .control_bytes = BGDMA_REC_BYTES_MIN,
+		.trouble = on_trouble, .arg = &module,
+	};
+	uint32_t control, i;
+	const struct test_operation ops[] = {
+		{ "rts", on_rts, 0, &module.rts },
+		{ "eager", on_eager, 0, &module.eager },
+		{ "control", nothing, BGDMA_OPERATION_CONTROL, &control },
+	};
+	volatile bool *over = arg;
+	unsigned int vain = 0;
+	int ret;
+
+	(void)size;
+	require_is(0, member_open(&module.m, &attr));
+	require_is(0, member_commit(&module.m, ops, 3, &module));
+	while (rank == 0 && vain < 100) {
+		ret = bgdma_endpoint_send(module.m.ep, &(struct bgdma_send_attr){
+				.operation = control, .dest = 2 });
+		vain = ret ? vain + 1 : 0;
+		usleep(ret ? 1000 : 0);
+	}
+	require_is(0, bgdma_job_fence(module.m.job));
+	for (i = 0; rank < 2 && i < 4; i++) {
+		message_fill(from, sizeof(from), i);
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = !rank, .word = i, .data = from,
+				.length = sizeof(from), .portion = i & 1 ?
+				1000 : BGDMA_PORTION_WHOLE }));
+		require_is(0, take_next(&module, i, (struct bgdma_accept_attr){
+				.length = sizeof(to), .data = to }));
+		require_is(0, until_count(&module, &module.done, 2 * i + 2));
+		require(message_is(to, sizeof(to), i));
+	}
+	if (rank == 0)
+		*over = true;
+	require(rank < 2 || until(*over));
+	/* All that waited goes now. */
+	while (rank == 2 && bgdma_endpoint_progress(module.m.ep, 0) > 0)
+		;
+	return member_close(&module.m);
+}
+
+TEST(lc4_who_does_not_listen_holds_up_its_channel_only)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, deaf, shared(sizeof(bool)), -1));
+}
+
 /* ---- A late stop ------------------------------------------------------- */
 
 /* A cancel that came too late ends no later message that has the same token. */
@@ -147,7 +207,7 @@ static int late(uint32_t rank, uint32_t size, void *arg)
 	static struct module module;
 	static uint8_t mem[4][64];
 	volatile bool *go = arg;
-	uint32_t id[3], i;
+	uint32_t id[3] = { 0 }, i;
 
 	(void)size;
 	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
@@ -203,6 +263,128 @@ TEST(lc2_a_late_cancel_ends_no_later_message)
 {
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, late, shared(sizeof(bool)), -1));
+}
+
+/* ---- Stops of messages that are far apart -------------------------------- */
+
+#define APART	32768U	/* serials of which as many are remembered */
+
+enum { FIRST, BETWEEN, LAST };	/* words */
+
+struct apart {
+	struct module module;
+	volatile bool *over;		/* the origin has been told of all */
+	struct bgdma_rts kept[3];
+	unsigned int refused;
+};
+
+/* Those in between are refused at once. */
+static int on_apart(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct apart *a = arg;
+	struct bgdma_rts rts;
+	int ret = bgdma_rts_read(&rts, rank, packet);
+
+	if (ret)
+		return ret;
+	if (rts.word != BETWEEN) {
+		a->kept[rts.word] = rts;
+		a->module.announced.is++;
+		return 0;
+	}
+	a->refused++;
+	return bgdma_rendezvous_refuse(a->module.m.ep, &rts);
+}
+
+/* Announce one of them, and give it up. */
+static int offer_and_stop(struct apart *a, struct bgdma_region *region,
+			  uint64_t word)
+{
+	struct module *module = &a->module;
+	uint64_t before = module->ended.is;
+	uint32_t id;
+
+	require_is(0, announce(module, (struct bgdma_rendezvous_attr){
+			.dest = 1, .word = word, .length = 64,
+			.from = { region, 0 }, .id = &id }));
+	require_is(0, bgdma_rendezvous_cancel(module->m.ep, id));
+	require_is(0, until_count(module, &module->ended, before + 1));
+	require_is(-ECANCELED, module->last);
+	return 0;
+}
+
+static int offer_apart(struct apart *a, uint8_t *mem)
+{
+	struct module *module = &a->module;
+	struct bgdma_region *region;
+	uint32_t i;
+
+	require_is(0, bgdma_region_register(bgdma_endpoint_ctx(module->m.ep),
+					    mem, 64, BGDMA_LOCAL_READ,
+					    &region));
+	require_is(0, bgdma_endpoint_expose(module->m.ep, region,
+					    BGDMA_RIGHT_READ));
+	require_is(0, offer_and_stop(a, region, FIRST));
+	for (i = 1; i < APART; i++)
+		require_is(0, announce(module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = BETWEEN, .length = 64,
+				.from = { region, 0 } }));
+	require_is(0, until_count(module, &module->ended, APART));
+	require_is(0, offer_and_stop(a, region, LAST));
+	*a->over = true;
+	/* The memory stays where they are. */
+	return 0;
+}
+
+static int take_apart(struct apart *a, uint8_t *mem)
+{
+	struct module *module = &a->module;
+
+	require_is(0, until_count(module, &module->announced, 2));
+	require_is(APART - 1, a->refused);
+	require_is(APART, a->kept[LAST].serial - a->kept[FIRST].serial);
+	memcpy(module->kept, a->kept, sizeof(a->kept));
+	while (!*a->over)
+		bgdma_endpoint_wait(module->m.ep, 1000000);
+	require_is(0, take(module, FIRST, (struct bgdma_accept_attr){
+			.length = 64, .data = mem }));
+	require_is(0, until_count(module, &module->ended, 1));
+	require_is(-ECANCELED, module->last);
+	require_is(0, take(module, LAST, (struct bgdma_accept_attr){
+			.length = 64, .data = mem }));
+	require_is(0, until_count(module, &module->ended, 2));
+	require_is(-ECANCELED, module->last);
+	require_is(0xee, mem[0]);
+	return 0;
+}
+
+static int apart(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct apart a;
+	static uint8_t mem[64] PINNED;
+	const struct test_operation ops[] = {
+		{ "rts", on_apart, 0, &a.module.rts },
+	};
+	const struct bgdma_endpoint_attr attr = {
+		.counters = BGDMA_COUNTERS_SHARED, .trouble = on_trouble,
+		.arg = &a.module,
+	};
+
+	(void)size;
+	a.over = arg;
+	require_is(0, member_open(&a.module.m, &attr));
+	require_is(0, member_commit(&a.module.m, ops, 1, &a));
+	memset(mem, 0xee, sizeof(mem));
+	if (rank == 0)
+		memset(mem, 0x11, sizeof(mem));
+	require_is(0, rank ? take_apart(&a, mem) : offer_apart(&a, mem));
+	return member_close(&a.module.m);
+}
+
+TEST(lc2_cancels_of_messages_far_apart_are_known)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, apart, shared(sizeof(bool)), -1));
 }
 
 TEST_HARNESS_MAIN

@@ -172,7 +172,7 @@ typedef void bgdma_trouble_fn(void *arg, const struct bgdma_trouble_info *info);
  * @control_bytes: of the reception FIFO of control packets; 0: 65,536
  * @data_bytes: of that of all others; 0: 1,048,576, or 65,536 for each process
  * @inj_counters: for long messages, see <bgdma/rendezvous.h>; 0: 64. The
- *	context has 16 more
+ *	context has 128 more, for modules and the program
  * @rec_counters: the same
  * @counters: how they are given out
  * @trouble: called when something went wrong (DP-9); NULL: it is only counted
@@ -437,12 +437,16 @@ BGDMA_API int bgdma_endpoint_commit(struct bgdma_endpoint *ep,
  * @release: called once, by bgdma_endpoint_destroy(), after the last of all
  *	callbacks; NULL: not
  * @arg: for all of them
+ * @event: called for each event of the context (<bgdma/event.h>), where callbacks
+ *	run, after the endpoint has looked at it; with NULL after events were
+ *	lost, when there is room again; NULL: not
  */
 struct bgdma_module_attr {
 	int (*work)(void *arg);
 	bgdma_trouble_fn *trouble;
 	void (*release)(void *arg);
 	void *arg;
+	void (*event)(void *arg, const struct bgdma_event *event);
 };
 
 /* bgdma_module_add() of a program whose attr has @size bytes. */
@@ -488,6 +492,24 @@ BGDMA_API void bgdma_endpoint_unlock(struct bgdma_endpoint *ep);
  * Thread safety: as the endpoint.
  */
 BGDMA_API void bgdma_endpoint_wake(struct bgdma_endpoint *ep);
+
+/**
+ * bgdma_endpoint_grant() - let the processes of the job use an object
+ * @ep: endpoint, committed
+ * @kind: BGDMA_KIND_* of the object, which is of the endpoint's context
+ * @object: its handle or id; of counters the slot of the first
+ * @count: counters in a row; else 1
+ * @rights: BGDMA_RIGHT_*; 0: the only one that there is for such an object
+ *
+ * And nobody else, but in jobs of more than BGDMA_GRANTS_MAX processes: then
+ * it is open to the partition. Until the object is gone.
+ *
+ * Thread safety: any thread.
+ * Return: 0; -ENOTCONN; what bgdma_region_grant() returns.
+ */
+BGDMA_API int bgdma_endpoint_grant(struct bgdma_endpoint *ep, uint32_t kind,
+				   uint32_t object, uint32_t count,
+				   uint32_t rights);
 
 /* ---- Messages (DP-6) --------------------------------------------------- */
 

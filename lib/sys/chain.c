@@ -16,8 +16,6 @@
  * same FIFO as the remote get that starts the chain, so none runs before it is
  * filled (SP-3a).
  *
- * Behind the O's lies P, a packet for the target, see chain_probe().
- *
  * With w portions in flight there are w chains, each of every w-th portion: Ok
  * fetches what belongs to portion k + w, and the last w portions have no T but
  * an L each (SP-10).
@@ -55,20 +53,6 @@ static uint32_t chains_of(uint32_t in_flight, uint32_t portions)
 	return in_flight < portions / 2 ? in_flight : portions / 2;
 }
 
-/* P, which the target's engine gives to the target's core. */
-static void probe_write(const struct bgdma_endpoint *ep,
-			const struct request *r, struct bgdma_desc *desc)
-{
-	struct bgdma_transfer t = bgdma__no_transfer();
-
-	t.dest_fifo = WAY_CONTROL;
-	t.dispatch = (uint16_t)ep->probe_id;
-	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->probe_id,
-			       tokens_make(r->token, 0));
-	bgdma_desc_local_memfifo(desc, &t);
-	bgdma_desc_inline(desc, NULL, 0);
-}
-
 int chain_offer(struct bgdma_endpoint *ep, struct request *r,
 		const struct pace *pace)
 {
@@ -90,7 +74,7 @@ int chain_offer(struct bgdma_endpoint *ep, struct request *r,
 	r->chains = chains_of(pace->in_flight, r->portions);
 	r->packets = pace->packets;
 	/* Local writes are for messages to oneself. */
-	ret = bgdma_region_alloc(ep->ctx, r->portions * DESC,
+	ret = bgdma_region_alloc(ep->ctx, (r->portions - 1) * DESC,
 				 BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE,
 				 &r->chain);
 	if (ret)
@@ -100,7 +84,6 @@ int chain_offer(struct bgdma_endpoint *ep, struct request *r,
 		origin_rget(&desc[k - 1], self, RGQ_PAIRS, COOKIE_ORIGIN |
 			    cookie_portion(k) | tokens_make(r->token, 0),
 			    nowhere, PAIR);
-	probe_write(ep, r, &desc[k - 1]);
 	return request_grant(ep, r, r->chain, BGDMA_RIGHT_WRITE |
 					      BGDMA_RIGHT_FETCH);
 }
@@ -343,17 +326,6 @@ void chain_stop(struct request *r)
 		desc = chain_desc(r, portion_at(r, k)) + (k <= linked(r));
 		bgdma_store_release(&desc->length, __cpu_to_le32(0));
 	}
-}
-
-int chain_probe(struct bgdma_endpoint *ep, struct request *r)
-{
-	struct bgdma_desc desc;
-
-	/* As if P was an O behind the last, but of no portion. */
-	target_rget(ep, r, r->rts.portions, &desc);
-	desc.cookie = __cpu_to_le64(cts_transfer(ep, r).cookie);
-	return rget_send(ep, r->rank, RGQ_PAIRS, r->token | SENT_TARGET,
-			 &desc, 1);
 }
 
 /*

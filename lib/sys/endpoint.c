@@ -18,7 +18,8 @@
 #define DATA_DEFAULT		(1U << 20)
 #define DATA_EACH		(64U << 10)
 #define COUNTERS_DEFAULT	64
-#define SPARE			16	/* FIFOs and counters for the user */
+#define SPARE			16	/* FIFOs for modules and the user */
+#define SPARE_COUNTERS		128
 #define EVENTS_MIN		64
 #define RGQ_SENDERS_MAX		1024
 #define RGQ_TIMEOUT_MS		3600000	/* death ends a wait, not time */
@@ -86,8 +87,8 @@ static int attr_complete(struct bgdma_endpoint *ep)
 	or_default(&a->inj_counters, COUNTERS_DEFAULT);
 	or_default(&a->rec_counters, COUNTERS_DEFAULT);
 	if (a->counters > BGDMA_COUNTERS_SHARED ||
-	    a->inj_counters > BGDMA_COUNTERS_MAX - SPARE ||
-	    a->rec_counters > BGDMA_COUNTERS_MAX - SPARE)
+	    a->inj_counters > BGDMA_COUNTERS_MAX - SPARE_COUNTERS ||
+	    a->rec_counters > BGDMA_COUNTERS_MAX - SPARE_COUNTERS)
 		return -EINVAL;
 	ep->many = a->threads == BGDMA_THREADS_MANY ||
 		   a->progress == BGDMA_PROGRESS_THREAD;
@@ -102,8 +103,8 @@ static int context_create(struct bgdma_endpoint *ep)
 		.rank = a->node,
 		.inj_fifos = channels_count(ep) + SPARE,
 		.rget_queues = RGQS + SPARE,
-		.inj_counters = a->inj_counters + SPARE,
-		.rec_counters = a->rec_counters + SPARE,
+		.inj_counters = a->inj_counters + SPARE_COUNTERS,
+		.rec_counters = a->rec_counters + SPARE_COUNTERS,
 		.events = EVENTS_MIN,
 	};
 
@@ -222,6 +223,8 @@ int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 		ret = pool_create(ep, BGDMA_RECEPTION, ep->attr.rec_counters);
 	if (!ret)
 		ret = rendezvous_register(ep);
+	if (!ret)
+		ret = probes_create(ep);
 	if (ret) {
 		bgdma_endpoint_destroy(ep);
 		return ret;
@@ -327,33 +330,13 @@ uint32_t endpoint_who_slow(struct bgdma_endpoint *ep, uint64_t key)
 	return ep->last.rank;
 }
 
-/* One grant on each of our objects that the others use. */
-static int doors_open(struct bgdma_endpoint *ep, void *unused,
-		      const struct bgdma_grant_attr *to)
-{
-	unsigned int i;
-	int ret = 0;
-
-	(void)unused;
-	for (i = 0; !ret && i < RGQS; i++)
-		ret = bgdma_rgq_grant(ep->rgq[i], to, NULL);
-	for (i = 0; !ret && i < WAYS; i++)
-		ret = bgdma_rec_grant(ep->rec[i], to, NULL);
-	for (i = 0; !ret && i < 2; i++)
-		ret = bgdma_counter_grant(ep->pool[i].counter[0],
-					  ep->pool[i].stats.counters, to, NULL);
-	return ret;
-}
-
 /*
  * Let the processes of the job use something, and nobody else. An object has
  * only so many grants: in larger jobs it is open to the partition, and the
  * dispatcher tells strangers.
  */
-static int peers_grant(struct bgdma_endpoint *ep,
-		       int (*grant)(struct bgdma_endpoint *ep, void *object,
-				    const struct bgdma_grant_attr *to),
-		       void *object, uint32_t rights)
+static int peers_grant(struct bgdma_endpoint *ep, uint32_t kind,
+		       uint32_t object, uint32_t count, uint32_t rights)
 {
 	struct bgdma_grant_attr to = {
 		.rank = BGDMA_RANK_ANY, .ctx = BGDMA_CTX_ANY, .rights = rights,
@@ -362,14 +345,39 @@ static int peers_grant(struct bgdma_endpoint *ep,
 	int ret = 0;
 
 	if (ep->size > BGDMA_GRANTS_MAX)
-		return grant(ep, object, &to);
+		return bgdma_grant_sized(ep->ctx, kind, object, count, &to,
+					 sizeof(to), NULL);
 	for (i = 0; !ret && i < ep->size; i++) {
 		to.rank = ep->peer[i].at.node;
 		to.ctx = ep->peer[i].at.ctx;
 		to.incarnation = ep->peer[i].at.incarnation;
-		ret = grant(ep, object, &to);
+		ret = bgdma_grant_sized(ep->ctx, kind, object, count, &to,
+					sizeof(to), NULL);
 	}
 	return ret;
+}
+
+/* Of each of our objects that the others use. */
+static int doors_open(struct bgdma_endpoint *ep)
+{
+	const struct pool *pool;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < RGQS; i++)
+		ret = peers_grant(ep, BGDMA_KIND_RGET_QUEUE,
+				  bgdma_rgq_id(ep->rgq[i]), 1, 0);
+	for (i = 0; !ret && i < WAYS; i++)
+		ret = peers_grant(ep, BGDMA_KIND_REC_FIFO,
+				  bgdma_rec_view(ep->rec[i])->id, 1, 0);
+	for (i = 0; !ret && i < 2; i++) {
+		pool = &ep->pool[i];
+		ret = peers_grant(ep, BGDMA_KIND_INJ_COUNTER + i, pool->first,
+				  pool->stats.counters, 0);
+	}
+	return ret ? ret : peers_grant(ep, BGDMA_KIND_REGION,
+				       bgdma_region_handle(ep->probes), 1,
+				       BGDMA_RIGHT_FETCH);
 }
 
 int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at)
@@ -396,20 +404,20 @@ int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at)
 		who->key = who_key(at[i].node, at[i].ctx);
 		who->rank = i;
 	}
-	return peers_grant(ep, doors_open, NULL, 0);
+	return doors_open(ep);
 }
 
-static int region_expose(struct bgdma_endpoint *ep, void *region,
-			 const struct bgdma_grant_attr *to)
+int bgdma_endpoint_grant(struct bgdma_endpoint *ep, uint32_t kind,
+			 uint32_t object, uint32_t count, uint32_t rights)
 {
-	(void)ep;
-	return bgdma_region_grant(region, to, NULL);
+	if (ep->state != STATE_COMMITTED)
+		return -ENOTCONN;
+	return peers_grant(ep, kind, object, count, rights);
 }
 
 int bgdma_endpoint_expose(struct bgdma_endpoint *ep,
 			  struct bgdma_region *region, uint32_t rights)
 {
-	if (ep->state != STATE_COMMITTED)
-		return -ENOTCONN;
-	return peers_grant(ep, region_expose, region, rights);
+	return bgdma_endpoint_grant(ep, BGDMA_KIND_REGION,
+				    bgdma_region_handle(region), 1, rights);
 }

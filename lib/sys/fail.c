@@ -61,7 +61,7 @@ static int cut_send(struct bgdma_endpoint *ep, const struct request *r,
 
 static int result_of(uint32_t code)
 {
-	return code == BGDMA_E_PEER_DOWN ? -EHOSTDOWN : bgdma_code_errno(code);
+	return code_is_death(code) ? -EHOSTDOWN : bgdma_code_errno(code);
 }
 
 void request_suspect(struct bgdma_endpoint *ep, struct request *r,
@@ -224,6 +224,14 @@ static void stop_add(struct bgdma_endpoint *ep, uint32_t rank, uint32_t serial,
 		return;
 	}
 	s = &peer->stops[serial % STOPS];
+	/* The origin of the one before has to be told first. */
+	if (s->due && s->told != serial)
+		stops_progress(ep, rank);
+	if (s->due && s->told != serial)
+		return;
+	if (s->serial && s->serial != serial &&
+	    (!s->lost || (int32_t)(s->serial - s->lost) > 0))
+		s->lost = s->serial;
 	s->serial = serial;
 	s->told = serial;
 	s->token = token;
@@ -242,23 +250,35 @@ void stops_again(struct bgdma_endpoint *ep, uint32_t rank)
 	stops_progress(ep, rank);
 }
 
-bool stop_asked(struct bgdma_endpoint *ep, uint32_t rank, uint32_t serial)
+bool stop_asked(struct bgdma_endpoint *ep, struct request *r)
 {
-	struct stop *stops = ep->peer[rank].stops;
+	struct stop *s = ep->peer[r->rank].stops;
+	uint32_t serial = r->rts.serial;
 
-	if (bgdma_likely(!stops) || stops[serial % STOPS].serial != serial)
+	if (bgdma_likely(!s))
 		return false;
-	stops[serial % STOPS].serial = 0;
+	s += serial % STOPS;
+	if (s->serial == serial) {
+		s->serial = 0;
+		request_end(ep, r, -ECANCELED);
+		return true;
+	}
+	if (!s->lost || s->lost - serial >= STOPS_LOST)
+		return false;
+	/* If not, its origin is told now. */
+	request_fail(ep, r, BGDMA_E_CANCELLED, 0);
 	return true;
 }
 
 /* Target: one that was not answered ends, a chain soon, others on their own. */
 static void request_stop(struct bgdma_endpoint *ep, struct request *r)
 {
-	if (!r->begun)
+	if (!r->begun) {
 		request_fail(ep, r, BGDMA_E_CANCELLED, 0);
-	else if (r->portions > 1)
+	} else if (r->portions > 1) {
+		r->halted = true;
 		chain_stop(r);
+	}
 }
 
 int on_stop(void *arg, uint32_t rank, const struct bgdma_packet *packet)

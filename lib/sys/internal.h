@@ -112,7 +112,13 @@ struct peer {
 	bool down;
 	bool paced;		/* long messages to it are */
 	bool mark_due;		/* see refusal.c */
+	bool probe_due;
+	bool probe_out;		/* one is under way, see probe.c */
+	uint32_t probe;		/* number of the last */
+	uint32_t probes;	/* handle of what they bring back */
+	uint64_t probe_order;	/* of the last among our answers */
 	uint32_t chains;	/* that it is the origin of */
+	struct request *chain_first;	/* of those */
 	uint32_t serials;	/* RTS sent to it */
 	struct stop *stops;	/* by serial; NULL: none yet */
 	struct stop *stops_due;
@@ -149,13 +155,15 @@ struct peer {
  * @serial: origin: of the RTS, among those to this peer
  * @twin: target: the next that could have the same origin, see request.c
  * @stopped: a chain that ended told that it was stopped
- * @probes: target of a paced message: begun to find out if it still goes on
- * @rounds: that these made
+ * @halted: target: its chains were told to stop
+ * @doubt: target of a paced message: it may have lost a descriptor
+ * @rounds: of probes since then
  */
 struct request {
 	struct request *next, **link;	/* of all */
 	struct request *twin, **twin_link;
 	struct request *later;		/* in a queue of the endpoint */
+	struct request *chain_next;	/* if @counted */
 	uint32_t token;
 	uint32_t rank;
 	bool target;
@@ -168,11 +176,11 @@ struct request {
 	bool zero;
 	bool suspect;
 	bool stopped;
-	bool probe_due;
+	bool halted;
+	bool doubt;
 	bool parked;			/* until other chains have ended */
 	bool counted;			/* in the chains of its peer */
 	uint32_t serial;
-	uint32_t probes;
 	uint64_t rounds;
 	int64_t suspect_until;		/* 0: until there is room */
 	uint32_t code;
@@ -190,7 +198,6 @@ struct request {
 	uint64_t announced;
 	uint64_t put;			/* target: of @bytes, not by a tail */
 	uint64_t order;			/* target: of the CTS among all */
-	uint64_t forgotten;		/* by its origin, before that mark; or 0 */
 	struct bgdma_region *region;	/* registered for it alone */
 	struct bgdma_at to;
 	char *addr;			/* of @to */
@@ -203,11 +210,13 @@ struct request {
 /*
  * A message that its origin gave up before it was accepted; @serial 0: none.
  * @told: what its origin is told of, also when it was accepted meanwhile
+ * @lost: the latest that had to make room here for another; 0: none
  * @due: its origin has to be told yet
  */
 struct stop {
 	uint32_t serial;
 	uint32_t told;
+	uint32_t lost;
 	uint32_t token;
 	bool due;
 	struct stop *next_due;
@@ -218,9 +227,11 @@ struct stop {
 
 /*
  * The latest of a peer that are remembered: as many as it can have announced. Of
- * others an accept finds that they are gone.
+ * one that was given up before these nothing is known, unless it had to make
+ * room: then neither it nor any before it in its place is moved.
  */
 #define STOPS		ORIGINS_MAX
+#define STOPS_LOST	(1U << 24)	/* serials that are held for lost */
 
 /* How a message crosses: in portions of so many bytes, or, 0, as a whole. */
 struct pace {
@@ -277,6 +288,7 @@ struct bgdma_endpoint {
 	bool deferred[WAYS];	/* a callback said -EAGAIN */
 	struct channel *channel;
 	struct bgdma_region *copies;
+	struct bgdma_region *probes;
 
 	struct peer *peer;
 	struct peer *gone;	/* not yet told */
@@ -365,6 +377,12 @@ static inline uint32_t endpoint_who(struct bgdma_endpoint *ep, uint32_t node,
 /* Learn where everybody is, and let them in. */
 int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at);
 
+/* What a descriptor fails with whose target has left or died. */
+static inline bool code_is_death(unsigned int code)
+{
+	return code == BGDMA_E_PEER_DOWN || code == BGDMA_E_NO_PEER;
+}
+
 /* registry.c */
 static inline struct operation *operation_find(const struct table *table,
 					       uint32_t id)
@@ -405,6 +423,8 @@ static inline unsigned int modules_work(struct bgdma_endpoint *ep)
 
 void modules_trouble(struct bgdma_endpoint *ep,
 		     const struct bgdma_trouble_info *info);
+/* NULL: some were lost. */
+void modules_event(struct bgdma_endpoint *ep, const struct bgdma_event *event);
 void modules_release(struct bgdma_endpoint *ep);
 
 /* counters.c */
@@ -522,7 +542,7 @@ void answer_begun(struct bgdma_endpoint *ep, struct request *r);
 unsigned int unanswered_progress(struct bgdma_endpoint *ep);
 
 /* refusal.c */
-bgdma_packet_fn on_mark, on_probe;
+bgdma_packet_fn on_mark;
 /* Send those marks that found no room. */
 void marks_progress(struct bgdma_endpoint *ep);
 /* A descriptor of ours was refused at @rank, or we refused one of it. */
@@ -531,14 +551,25 @@ void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
 /* Events were lost, of which any may have been such a one. */
 void rendezvous_missed(struct bgdma_endpoint *ep);
 
+/* probe.c */
+bgdma_packet_fn on_probe;
+/* What the probes of others bring back, before these are let in. */
+int probes_create(struct bgdma_endpoint *ep);
+/* A chain is in doubt, by a refusal that a mark before @before followed. */
+void probe_begin(struct bgdma_endpoint *ep, uint32_t rank, uint64_t before);
+/* Send one that found no room. */
+void probe_progress(struct bgdma_endpoint *ep, uint32_t rank);
+/* A descriptor of ours that has this word was refused: if it was a probe. */
+void probe_refused(struct bgdma_endpoint *ep, uint32_t rank, uint64_t word);
+
 /* fail.c */
 bgdma_packet_fn on_cut, on_stop;
 /* Answer those of a process that were not yet. */
 void stops_progress(struct bgdma_endpoint *ep, uint32_t rank);
 /* Answer all of a process again: some answer may have been dropped. */
 void stops_again(struct bgdma_endpoint *ep, uint32_t rank);
-/* Whether the origin of a message has given it up: asked once. */
-bool stop_asked(struct bgdma_endpoint *ep, uint32_t rank, uint32_t serial);
+/* End a message that its origin has given up: false: it has not. */
+bool stop_asked(struct bgdma_endpoint *ep, struct request *r);
 /* End a request of which something failed, at a portion, or 0: see there. */
 void request_broken(struct bgdma_endpoint *ep, struct request *r, int result,
 		    uint32_t code, uint32_t portion);
@@ -570,11 +601,6 @@ void chain_divide(struct request *r);
 int chain_prepare(struct bgdma_endpoint *ep, struct request *r);
 /* Target: have what was not fetched yet move nothing, and tell so. */
 void chain_stop(struct request *r);
-/*
- * Target: send a packet to ourselves around both queues that a chain goes
- * around: when it is back, a chain that goes on has come further by a portion.
- */
-int chain_probe(struct bgdma_endpoint *ep, struct request *r);
 /* Target: fill in the origin's descriptors and start (SP-3a, SP-4). */
 int chain_send(struct bgdma_endpoint *ep, struct request *r);
 

@@ -50,6 +50,15 @@ void modules_trouble(struct bgdma_endpoint *ep,
 			module->attr.trouble(module->attr.arg, info);
 }
 
+void modules_event(struct bgdma_endpoint *ep, const struct bgdma_event *event)
+{
+	const struct module *module;
+
+	for (module = ep->modules; module; module = module->next)
+		if (module->attr.event)
+			module->attr.event(module->attr.arg, event);
+}
+
 void modules_release(struct bgdma_endpoint *ep)
 {
 	struct module *module;

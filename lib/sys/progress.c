@@ -262,6 +262,7 @@ unsigned int events_progress(struct bgdma_endpoint *ep)
 
 	while ((event = bgdma_event_peek(ep->ctx))) {
 		event_handle(ep, event);
+		modules_event(ep, event);
 		bgdma_event_release(ep->ctx);
 		n++;
 	}
@@ -270,6 +271,7 @@ unsigned int events_progress(struct bgdma_endpoint *ep)
 	if (bgdma_unlikely(lost != ep->events_lost)) {
 		ep->events_lost = lost;
 		rendezvous_missed(ep);
+		modules_event(ep, NULL);
 		n++;
 	}
 	/* Not from the event: there may have been no room for it. */

@@ -6,6 +6,8 @@
  * himself. What he answered before the mark, and is not done when it comes
  * back, was dropped whole: it is answered again.
  *
+ * Chains, which are not answered twice, are looked after by probes (probe.c).
+ *
  * Events can be lost. Then each peer that we have something with gets a mark: it
  * finds what was dropped or refused, which, answered again, is refused again and
  * makes another event; and that a peer is gone.
@@ -35,48 +37,16 @@ static void mark_send(struct bgdma_endpoint *ep, uint32_t rank)
 	ep->marks_due |= ep->peer[rank].mark_due;
 }
 
-/*
- * A chain may have lost any of its descriptors, or none. One that goes on has
- * ended after as many rounds of a probe as it has portions.
- */
-static void probe_send(struct bgdma_endpoint *ep, struct request *r)
-{
-	r->probe_due = chain_probe(ep, r) == -EAGAIN;
-	ep->marks_due |= r->probe_due;
-}
-
-int on_probe(void *arg, uint32_t rank, const struct bgdma_packet *packet)
-{
-	uint32_t token = token_origin(bgdma_packet_word(packet));
-	struct bgdma_endpoint *ep = arg;
-	struct request *r;
-
-	/* What has arrived first. */
-	rendezvous_progress(ep);
-	r = request_of_origin(ep, token, rank);
-	if (!r || !r->probes || r->forgotten)
-		return 0;
-	/* Some of the probes may have been lost as well. */
-	if (++r->rounds > r->probes * (r->portions / r->chains + 2ULL))
-		request_fail(ep, r, BGDMA_E_ABORTED, 0);
-	else
-		probe_send(ep, r);
-	return 0;
-}
-
 void marks_progress(struct bgdma_endpoint *ep)
 {
-	struct request *r;
 	uint32_t rank;
 
 	ep->marks_due = false;
-	for (r = ep->requests; r; r = r->next)
-		if (r->probe_due && !r->forgotten)
-			probe_send(ep, r);
 	for (rank = 0; rank < ep->size; rank++) {
 		stops_progress(ep, rank);
 		if (ep->peer[rank].mark_due)
 			mark_send(ep, rank);
+		probe_progress(ep, rank);
 	}
 }
 
@@ -84,46 +54,28 @@ int on_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 {
 	struct bgdma_endpoint *ep = arg;
 	uint64_t before = bgdma_packet_word(packet);
-	struct request *r, *next;
+	struct request *r;
+	bool doubt = false;
 
 	/* What has arrived first. */
 	rendezvous_progress(ep);
-	for (r = ep->requests; r; r = next) {
-		next = r->next;
+	for (r = ep->requests; r; r = r->next) {
 		if (!r->target || r->rank != rank || !r->begun || r->suspect ||
 		    r->order >= before)
 			continue;
-		if (r->forgotten) {
-			if (r->forgotten <= before)
-				request_fail(ep, r, BGDMA_E_ABORTED, 0);
-			continue;
-		}
 		if (r->portions > 1) {
-			r->probes++;
-			probe_send(ep, r);
+			r->doubt = true;
+			doubt = true;
 			continue;
 		}
 		r->begun = false;
 		r->answered = false;
 		queue_add(&ep->unanswered, r);
 	}
+	if (doubt)
+		probe_begin(ep, rank, before);
 	stops_again(ep, rank);
 	return 0;
-}
-
-/*
- * A probe finds nothing when the origin's side of a chain is over. All that told
- * of the end came before the refusal, but may not have been looked at: it has been
- * when a mark comes back that is sent now.
- */
-static bool probe_refused(struct bgdma_endpoint *ep, struct request *r,
-			  const struct bgdma_event *event)
-{
-	if (r->portions == 1 || event->cookie >> BGDMA_WORD_BITS)
-		return false;
-	if (!r->forgotten)
-		r->forgotten = ++ep->answers;
-	return true;
 }
 
 /* SP-3a: which portion it was. */
@@ -184,17 +136,16 @@ void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
 		      !(event->cookie & COOKIE_ORIGIN);
 	uint64_t word = event->cookie & BGDMA_WORD_MASK;
 	struct request *r;
-	bool probe;
 
 	/* A counter, or the other side, may have told before. */
 	r = request_find(ep, target ? token_target(word) : token_origin(word),
 			 rank, target);
-	probe = r && target && probe_refused(ep, r, event);
 	if (event->type == BGDMA_EVENT_REFUSED)
+		probe_refused(ep, rank, word);
+	/* Of what was dropped, some may have been of a chain to us. */
+	if (event->type == BGDMA_EVENT_REFUSED || target)
 		mark_send(ep, rank);
-	if (probe)
-		return;
-	if (event->code == BGDMA_E_PEER_DOWN)
+	if (code_is_death(event->code))
 		refused_by_the_dead(ep, rank, r, event);
 	else if (r)
 		request_fail(ep, r, event->code, portion_of(r, event));

@@ -149,6 +149,8 @@ static int table_commit(struct table *table)
 struct card {
 	struct bgdma_peer at;
 	uint32_t count;		/* of operations */
+	uint32_t probes;	/* handle, see probe.c */
+	uint32_t resv;
 	uint64_t digest;	/* of all of them */
 };
 
@@ -309,6 +311,7 @@ static int commit_with(struct bgdma_endpoint *ep, const struct entry *entries,
 	own.at.ctx = info->ctx;
 	own.at.incarnation = info->incarnation;
 	own.count = count;
+	own.probes = bgdma_region_handle(ep->probes);
 	own.digest = hash(HASH_BEGIN, entries, count * sizeof(*entries));
 	ret = cards_exchange(ep, &own, cards);
 	if (ret)
@@ -320,8 +323,10 @@ static int commit_with(struct bgdma_endpoint *ep, const struct entry *entries,
 	at = calloc(ep->size, sizeof(*at));
 	if (!at)
 		return -ENOMEM;
-	for (rank = 0; rank < ep->size; rank++)
+	for (rank = 0; rank < ep->size; rank++) {
 		at[rank] = cards[rank].at;
+		ep->peer[rank].probes = cards[rank].probes;
+	}
 	ret = endpoint_meet(ep, at);
 	free(at);
 	/* When the doors of all are open. */

@@ -267,7 +267,7 @@ static void counter_ended(struct bgdma_endpoint *ep, struct pool *pool,
 
 	if (code == BGDMA_E_ABORTED)
 		code = (unsigned int)record.bound;
-	if (code == BGDMA_E_PEER_DOWN) {
+	if (code_is_death(code)) {
 		endpoint_peer_down(ep, r->rank);
 		request_broken(ep, r, -EHOSTDOWN, code, 0);
 	} else if (code && r->portions > 1) {

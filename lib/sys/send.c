@@ -320,6 +320,7 @@ static unsigned int channel_repair(struct bgdma_endpoint *ep,
 	struct request *r;
 	struct sent sent;
 	unsigned int n = 0;
+	bool gone;
 
 	while (bgdma_inj_state(ch->fifo) == BGDMA_FIFO_ERROR &&
 	       bgdma_inj_error(ch->fifo, &record)) {
@@ -336,10 +337,11 @@ static unsigned int channel_repair(struct bgdma_endpoint *ep,
 		r = sent.token ? request_find(ep, sent.token & TOKEN_MASK,
 					      sent.rank,
 					      sent.token & SENT_TARGET) : NULL;
-		if (!r)
+		gone = code_is_death(record.code);
+		/* Nor is anybody missing what we wanted to ask the dead. */
+		if (!r && (sent.op || !gone))
 			endpoint_trouble(ep, &info);
-		if (record.code == BGDMA_E_PEER_DOWN ||
-		    record.code == BGDMA_E_NO_PEER)
+		if (gone)
 			endpoint_peer_down(ep, info.rank);
 		else if (r)
 			request_fail(ep, r, record.code, 0);

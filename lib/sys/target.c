@@ -138,6 +138,26 @@ void answer_begun(struct bgdma_endpoint *ep, struct request *r)
 	r->begun = true;
 }
 
+/* From now on they are among those of its origin. */
+static void chains_count(struct peer *peer, struct request *r)
+{
+	r->counted = true;
+	peer->chains += r->chains;
+	r->chain_next = peer->chain_first;
+	peer->chain_first = r;
+}
+
+static void chains_forget(struct peer *peer, struct request *r)
+{
+	struct request **at = &peer->chain_first;
+
+	while (*at != r)
+		at = &(*at)->chain_next;
+	*at = r->chain_next;
+	r->counted = false;
+	peer->chains -= r->chains;
+}
+
 bool chains_begin(struct bgdma_endpoint *ep, struct request *r)
 {
 	struct peer *peer = &ep->peer[r->rank];
@@ -149,8 +169,7 @@ bool chains_begin(struct bgdma_endpoint *ep, struct request *r)
 		queue_add(&ep->parked, r);
 		return false;
 	}
-	r->counted = true;
-	peer->chains += r->chains;
+	chains_count(peer, r);
 	return true;
 }
 
@@ -161,8 +180,7 @@ void chains_end(struct bgdma_endpoint *ep, struct request *r)
 
 	if (!r->counted)
 		return;
-	r->counted = false;
-	peer->chains -= r->chains;
+	chains_forget(peer, r);
 	for (p = ep->parked.first; p; p = next) {
 		next = p->later;
 		if (p->rank != r->rank)
@@ -172,8 +190,7 @@ void chains_end(struct bgdma_endpoint *ep, struct request *r)
 			break;
 		queue_remove(&ep->parked, p);
 		p->parked = false;
-		p->counted = true;
-		peer->chains += p->chains;
+		chains_count(peer, p);
 		queue_add(&ep->unanswered, p);
 	}
 }
@@ -206,9 +223,12 @@ static int cts_send(struct bgdma_endpoint *ep, struct request *r)
 
 	if (!r->bytes) {
 		ret = refusal_send(ep, r);
-		if (!ret)
-			request_end(ep, r, 0);
-		return ret;
+		if (ret)
+			return ret;
+		/* It is in no queue: nobody is to look through one for it. */
+		r->answered = true;
+		request_end(ep, r, 0);
+		return 0;
 	}
 	if (r->portions > 1) {
 		if (!chains_begin(ep, r))
@@ -336,9 +356,7 @@ static int accept_start(struct bgdma_endpoint *ep, const struct bgdma_rts *rts,
 	}
 	if (a->id)
 		*a->id = r->token;
-	if (stop_asked(ep, r->rank, rts->serial))
-		request_end(ep, r, -ECANCELED);
-	else
+	if (!stop_asked(ep, r))
 		cts_queue(ep, r);
 	return 0;
 }
