@@ -32,7 +32,8 @@ struct bgdma_at {
  * @dest: rank of the target
  * @dest_ctx: context at the target
  * @dest_fifo: reception FIFO or remote-get queue at the target
- * @dispatch: operation identifier of a memory FIFO message
+ * @dispatch: operation identifier of a memory FIFO message; of an atomic
+ *	BGDMA_ATOMIC(op, type)
  * @length: bytes
  * @from: where the payload is, in the context whose engine executes it
  * @to: where it goes, in the target context
@@ -40,10 +41,14 @@ struct bgdma_at {
  *	whose engine executes it; 0: none
  * @remote_counter: handle of the reception counter that it moves at the
  *	target; 0: none
- * @flags: BGDMA_DESC_FENCE; of memory FIFO messages _INTERRUPT; of puts and
- *	copies _OPS
+ * @flags: BGDMA_DESC_FENCE; of memory FIFO messages _INTERRUPT; of puts,
+ *	atomics and copies _OPS; of puts and atomics _HOLD; of atomics _FETCH; of
+ *	the begin of an epoch _HOLD and _EXCLUSIVE
  * @route: BGDMA_ROUTE_*; 0: deterministic
- * @cookie: travels with every packet
+ * @cookie: travels with every packet; operand of an atomic of one element; puts
+ *	of an epoch that closes
+ * @epoch: of a put or an atomic: that it belongs to, 0: none; of a gate
+ *	operation: that it is about
  *
  * A builder uses what its operation needs and ignores the rest.
  */
@@ -60,6 +65,7 @@ struct bgdma_transfer {
 	uint8_t flags;
 	uint8_t route;
 	uint64_t cookie;
+	uint32_t epoch;
 };
 
 /* Member by member: compilers leave a cleared structure in memory. */
@@ -80,6 +86,7 @@ BGDMA_INLINE struct bgdma_transfer bgdma__no_transfer(void)
 	t.flags = 0;
 	t.route = 0;
 	t.cookie = 0;
+	t.epoch = 0;
 	return t;
 }
 
@@ -216,6 +223,39 @@ BGDMA_INLINE void bgdma_desc_put(struct bgdma_desc *desc,
 {
 	bgdma__desc_init(desc, BGDMA_OP_PUT, t);
 	bgdma__desc_to(desc, t);
+	desc->epoch = __cpu_to_le32(t->epoch);
+}
+
+/**
+ * bgdma_desc_atomic() - an integer operation on elements of a region of the
+ *	target
+ * @desc: out
+ * @t: uses all but @dest_fifo; @length is that of all elements. Of one element
+ *	the operand is @cookie, and @from is where the old value goes, with
+ *	BGDMA_DESC_FETCH; of several @from holds the operands, and with FETCH gets
+ *	the old values. See struct bgdma_desc
+ */
+BGDMA_INLINE void bgdma_desc_atomic(struct bgdma_desc *desc,
+				     const struct bgdma_transfer *t)
+{
+	bgdma_desc_put(desc, t);
+	desc->op = BGDMA_OP_ATOMIC;
+	desc->dispatch = __cpu_to_le16(t->dispatch);
+}
+
+/**
+ * bgdma_desc_gate() - an operation on the gate of a region of the target
+ * @desc: out
+ * @op: BGDMA_OP_EPOCH_BEGIN, _CLOSE or _END
+ * @t: uses @dest, @dest_ctx, @to.region, @counter but for _END, @flags, @route,
+ *	@epoch, and @cookie for _CLOSE
+ */
+BGDMA_INLINE void bgdma_desc_gate(struct bgdma_desc *desc, enum bgdma_op op,
+				   const struct bgdma_transfer *t)
+{
+	bgdma__desc_init(desc, op, t);
+	desc->u.at.dst_region = bgdma__desc_handle(t->to.region);
+	desc->epoch = __cpu_to_le32(t->epoch);
 }
 
 /**
@@ -228,6 +268,7 @@ BGDMA_INLINE void bgdma_desc_local_copy(struct bgdma_desc *desc,
 {
 	bgdma_desc_put(desc, t);
 	desc->op = BGDMA_OP_LOCAL_COPY;
+	desc->epoch = 0;
 	bgdma__desc_local(desc);
 }
 
@@ -243,6 +284,40 @@ BGDMA_INLINE void bgdma_desc_rget(struct bgdma_desc *desc,
 {
 	bgdma__desc_init(desc, BGDMA_OP_RGET, t);
 	desc->dst_fifo = __cpu_to_le16(t->dest_fifo);
+}
+
+/**
+ * bgdma_desc_deposit() - let a descriptor leave a copy with each node of a line
+ * @desc: made by bgdma_desc_memfifo(), _put() or _rget(), with slots of the group
+ *	as @dest_fifo, @to.region and @remote_counter
+ * @group: number
+ * @route: one of the hints
+ * @last: from bgdma_line_last()
+ *
+ * The injection counter moves once, when all have their copy.
+ */
+BGDMA_INLINE void bgdma_desc_deposit(struct bgdma_desc *desc, uint32_t group,
+				     uint8_t route, uint32_t last)
+{
+	desc->flags |= BGDMA_DESC_GROUP;
+	desc->route = (__u8)(route | BGDMA_ROUTE_DEPOSIT);
+	desc->dst_rank = __cpu_to_le32(last);
+	desc->dst_ctx = __cpu_to_le16((__u16)group);
+}
+
+/**
+ * bgdma_desc_under() - let a descriptor that comes by a line use its group there
+ * @desc: made by any builder, with slots of the node where it executes as @from
+ *	and @counter, and where it stays there also as @dest_fifo, @to and
+ *	@remote_counter. What it sends goes to the sender of the line, @dest,
+ *	with handles of that one. To the builders 0 is none, so a region or
+ *	counter that is named so has another slot than the first
+ * @group: number
+ */
+BGDMA_INLINE void bgdma_desc_under(struct bgdma_desc *desc, uint32_t group)
+{
+	desc->flags |= BGDMA_DESC_GROUP;
+	desc->dst_ctx = __cpu_to_le16((__u16)group);
 }
 
 BGDMA_END_DECLS

@@ -278,10 +278,11 @@ struct bgdma_memfifo_attr {
  * @to: where it goes, by the target's region handle
  * @counter: injection counter that moves when the buffer is free; NULL: none
  * @remote_counter: handle of the target's reception counter; 0: none
- * @flags: BGDMA_DESC_OPS, _FENCE
+ * @flags: BGDMA_DESC_OPS, _FENCE, _HOLD: see <bgdma/gate.h>
  * @route: BGDMA_ROUTE_*
  * @cookie: shows in events about the transfer
  * @more: as in struct bgdma_memfifo_attr
+ * @epoch: that it belongs to, see <bgdma/gate.h>; 0: none
  */
 struct bgdma_put_attr {
 	uint32_t dest;
@@ -295,6 +296,7 @@ struct bgdma_put_attr {
 	uint8_t route;
 	uint64_t cookie;
 	bool more;
+	uint32_t epoch;
 };
 
 /**
@@ -453,6 +455,7 @@ BGDMA_INLINE int bgdma_put(struct bgdma_inj_fifo *fifo,
 	t.flags = attr->flags;
 	t.route = attr->route;
 	t.cookie = attr->cookie;
+	t.epoch = attr->epoch;
 	bgdma_desc_put(desc, &t);
 	return attr->more ? 0 : bgdma_inj_submit(fifo);
 }

@@ -33,6 +33,8 @@
 #include <bgdma/counter.h>
 #include <bgdma/desc.h>
 #include <bgdma/inject.h>
+#include <bgdma/gate.h>
+#include <bgdma/group.h>
 #include <bgdma/receive.h>
 #include <bgdma/rget.h>
 #include <bgdma/wait.h>
