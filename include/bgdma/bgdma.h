@@ -8,6 +8,7 @@
 #include <bgdma/job.h>
 #include <bgdma/msg.h>
 #include <bgdma/rendezvous.h>
+#include <bgdma/rma.h>
 #include <bgdma/spi.h>
 #include <bgdma/sys.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* What the examples of tagged messages begin and end with. */
+/* What the examples begin and end with. */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
 
@@ -12,6 +12,7 @@
 static struct bgdma_job *job;
 static struct bgdma_endpoint *ep;
 static struct bgdma_msg *msg;
+static struct bgdma_rma *rma;
 static uint32_t rank, size;
 
 static inline void check(int ret)
@@ -30,6 +31,7 @@ static inline void begin(void)
 	check(bgdma_endpoint_create(&ep, &(struct bgdma_endpoint_attr){
 			.job = job }));
 	check(bgdma_msg_create(&msg, ep, NULL));
+	check(bgdma_rma_create(&rma, ep, NULL));
 	check(bgdma_endpoint_commit(ep, NULL));
 }
 

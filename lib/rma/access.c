@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * MPI's access epochs, each one of ours for each target: that of a lock begins
+ * at once, all others are shared and begin with the first access.
+ */
+#include "internal.h"
+
+static bool mode_lets(const struct bgdma_window *window, uint32_t target)
+{
+	switch (window->mode) {
+	case ACCESS_LOCKS:
+	case ACCESS_FENCE:
+		return true;
+	case ACCESS_STARTED:
+		return window->peer[target].started;
+	default:
+		return false;
+	}
+}
+
+static bool begun_or_not(void *arg)
+{
+	struct window_peer *peer = arg;
+
+	return !peer->beginning;
+}
+
+/*
+ * Of several threads one begins it, and the others wait for him; but a lock is
+ * one thread's.
+ */
+static int access_begin(struct bgdma_window *window, uint32_t target,
+			unsigned int flags, bool lock)
+{
+	struct window_peer *peer = &window->peer[target];
+	struct bgdma_rma_epoch *e = NULL;
+	bool mine, begun;
+	int ret;
+
+	rma_lock(window->rma);
+	begun = peer->access;
+	mine = !begun && !peer->beginning;
+	if (mine)
+		peer->beginning = true;
+	rma_unlock(window->rma);
+	if (begun)
+		return lock ? -EALREADY : 0;
+	if (!mine)
+		return lock ? -EALREADY :
+			      rma_wait(window->rma, begun_or_not, peer);
+	ret = epoch_begin(window, target, EPOCH_ACCESS, flags, &e);
+	rma_lock(window->rma);
+	if (!ret)
+		bgdma_store_release(&peer->access, e);
+	peer->beginning = false;
+	rma_unlock(window->rma);
+	bgdma_endpoint_wake(window->rma->ep);
+	return ret;
+}
+
+int bgdma_window_epoch(struct bgdma_window *window, uint32_t target,
+		       struct bgdma_rma_epoch **epoch)
+{
+	struct window_peer *peer;
+	int ret;
+
+	if (bgdma_unlikely(target >= window->rma->size))
+		return -EINVAL;
+	peer = &window->peer[target];
+	while (bgdma_unlikely(!bgdma_load_acquire(&peer->access))) {
+		if (!mode_lets(window, target))
+			return -ENOLCK;
+		ret = access_begin(window, target, 0, false);
+		if (ret)
+			return ret;
+	}
+	*epoch = bgdma_load_acquire(&peer->access);
+	return 0;
+}
+
+int accesses_close(struct bgdma_window *window)
+{
+	struct window_peer *peer;
+	uint32_t i, size = window->rma->size;
+	int ret, first = 0;
+
+	/* Each stage at all targets before the next: they go on meanwhile. */
+	for (i = 0; i < size; i++) {
+		peer = &window->peer[i];
+		if (peer->access)
+			peer->result = epoch_close_begin(peer->access);
+	}
+	for (i = 0; i < size; i++) {
+		peer = &window->peer[i];
+		if (peer->access && !peer->result)
+			peer->result = epoch_close_wait(peer->access);
+	}
+	for (i = 0; i < size; i++) {
+		peer = &window->peer[i];
+		if (!peer->access)
+			continue;
+		ret = epoch_close_end(peer->access, peer->result);
+		peer->access = NULL;
+		if (ret && !first)
+			first = ret;
+	}
+	return first;
+}
+
+int bgdma_window_lock(struct bgdma_window *window, uint32_t target,
+		      unsigned int flags)
+{
+	int ret;
+
+	if (target >= window->rma->size)
+		return -EINVAL;
+	if (window->mode == ACCESS_LOCKS || window->mode == ACCESS_STARTED ||
+	    window->peer[target].access)
+		return -EALREADY;
+	ret = access_begin(window, target, flags, true);
+	if (ret)
+		return ret;
+	rma_lock(window->rma);
+	window->locks++;
+	rma_unlock(window->rma);
+	return 0;
+}
+
+int bgdma_window_unlock(struct bgdma_window *window, uint32_t target)
+{
+	struct bgdma_rma_epoch *e;
+
+	if (target >= window->rma->size || !window->locks)
+		return -ENOLCK;
+	rma_lock(window->rma);
+	e = window->peer[target].access;
+	window->peer[target].access = NULL;
+	if (e)
+		window->locks--;
+	rma_unlock(window->rma);
+	return e ? bgdma_epoch_close(e) : -ENOLCK;
+}
+
+int bgdma_window_lock_all(struct bgdma_window *window)
+{
+	if (window->mode == ACCESS_LOCKS || window->mode == ACCESS_STARTED ||
+	    window->locks)
+		return -EALREADY;
+	window->mode = ACCESS_LOCKS;
+	return 0;
+}
+
+int bgdma_window_unlock_all(struct bgdma_window *window)
+{
+	if (window->mode != ACCESS_LOCKS)
+		return -ENOLCK;
+	window->mode = ACCESS_NONE;
+	return accesses_close(window);
+}
+
+int bgdma_window_flush(struct bgdma_window *window, uint32_t target)
+{
+	uint32_t i, size = window->rma->size;
+	int ret, first = 0;
+
+	if (target != BGDMA_FLUSH_ALL && target >= size)
+		return -EINVAL;
+	for (i = 0; i < size; i++) {
+		if ((target != BGDMA_FLUSH_ALL && i != target) ||
+		    !window->peer[i].access)
+			continue;
+		ret = bgdma_epoch_flush(window->peer[i].access);
+		if (ret && !first)
+			first = ret;
+	}
+	return first;
+}

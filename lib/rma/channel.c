@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Channels: injection FIFOs that remember whose each descriptor is. All of an
+ * epoch goes through one, in order (EP-1).
+ */
+#include <stdlib.h>
+
+#include "internal.h"
+
+#define SCRATCH		64
+
+static uint64_t gets_bytes(const struct bgdma_rma *rma)
+{
+	return (uint64_t)rma->attr.entries * BGDMA_RGET_DESC_MAX *
+	       sizeof(struct bgdma_desc);
+}
+
+uint64_t rma_channel_bytes(const struct bgdma_rma *rma)
+{
+	return gets_bytes(rma) + SCRATCH;
+}
+
+int rma_channel_create(struct bgdma_rma *rma, struct channel *ch,
+		       uint32_t index)
+{
+	const struct bgdma_inj_attr attr = { .entries = rma->attr.entries };
+	char *memory = bgdma_region_addr(rma->memory);
+	int ret;
+
+	ret = bgdma_inj_create(rma->ctx, &attr, &ch->fifo);
+	if (ret)
+		return ret;
+	ch->sent = calloc(rma->attr.entries, sizeof(*ch->sent));
+	if (!ch->sent)
+		return -ENOMEM;
+	ch->mask = rma->attr.entries - 1;
+	ch->gets_at = index * rma_channel_bytes(rma);
+	ch->gets = (struct bgdma_desc *)(void *)(memory + ch->gets_at);
+	ch->scratch = ch->gets_at + gets_bytes(rma);
+	return 0;
+}
+
+/* One after the other: clearing lets the FIFO run into the next. */
+void rma_channel_repair(struct channel *ch)
+{
+	struct bgdma_record record;
+	struct bgdma_rma_epoch *e;
+	struct sent sent;
+
+	while (bgdma_unlikely(bgdma_inj_state(ch->fifo) == BGDMA_FIFO_ERROR) &&
+	       bgdma_inj_error(ch->fifo, &record)) {
+		sent = ch->sent[record.desc_seq & ch->mask];
+		if (bgdma_inj_clear_error(ch->fifo, 0))
+			break;
+		e = sent.epoch;
+		if (!e || e->serial != sent.serial)
+			continue;
+		if (sent.kind == SENT_PUT)
+			e->failed += e->region ? 1 : 0;
+		else if (sent.kind == SENT_GET)
+			bgdma_counter_add(e->get, -(int64_t)sent.count);
+		epoch_fail(e, record.code);
+	}
+}
+
+int rma_channel_submit(struct channel *ch)
+{
+	const struct bgdma_inj_view *v = bgdma_inj_view(ch->fifo);
+
+	if (bgdma_load_relaxed(&v->user->tail) == v->tail)
+		return 0;
+	return bgdma_inj_submit(ch->fifo);
+}
+
+int rma_channel_wait(struct bgdma_rma *rma, struct channel *ch, uint64_t seq)
+{
+	bool stopped;
+	int ret;
+
+	for (;;) {
+		ret = 0;
+		if (bgdma_inj_done(ch->fifo) < seq)
+			ret = bgdma_inj_wait(ch->fifo, seq,
+					     BGDMA_SPIN_THEN_SLEEP, -1);
+		/* The last of them may be the one that failed. */
+		stopped = bgdma_inj_state(ch->fifo) == BGDMA_FIFO_ERROR;
+		if (bgdma_unlikely(stopped)) {
+			rma_lock(rma);
+			rma_channel_repair(ch);
+			rma_unlock(rma);
+		}
+		if (bgdma_likely(!ret && !stopped))
+			return 0;
+		if (ret == -ENODEV || bgdma_ctx_dead(rma->ctx))
+			return -ENODEV;
+	}
+}
+
+static int room_wait(struct bgdma_rma *rma, struct channel *ch, uint64_t next)
+{
+	int ret;
+
+	ch->done = bgdma_inj_done(ch->fifo);
+	if (bgdma_likely(next - ch->done <= ch->mask))
+		return 0;
+	ret = rma_channel_submit(ch);
+	if (!ret)
+		ret = rma_channel_wait(rma, ch, next - ch->mask);
+	ch->done = bgdma_inj_done(ch->fifo);
+	return ret;
+}
+
+int rma_channel_take(struct bgdma_rma_epoch *e, enum sent_kind kind,
+		     uint32_t count, struct bgdma_desc **desc)
+{
+	struct channel *ch = e->ch;
+	uint64_t next = bgdma_inj_next(ch->fifo);
+	struct sent *sent = &ch->sent[next & ch->mask];
+	int ret;
+
+	/* What had the slot must have ended: its gets are read until then. */
+	if (bgdma_unlikely(next - ch->done > ch->mask)) {
+		ret = room_wait(e->rma, ch, next);
+		if (ret)
+			return ret;
+	}
+	*desc = bgdma_inj_reserve(ch->fifo);
+	if (bgdma_unlikely(!*desc))
+		return -ENODEV;
+	sent->epoch = e;
+	sent->serial = e->serial;
+	sent->kind = kind;
+	sent->count = count;
+	e->seq = next + 1;
+	return 0;
+}

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Epochs of this process at others: beginning, the closing stage, the end (EP-1
+ * to EP-6). The target's engine grants and counts; what waits here waits for
+ * one of the epoch's two counters, which are leased to the target, so that its
+ * death ends the wait.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* ---- Errors ------------------------------------------------------------ */
+
+void epoch_fail(struct bgdma_rma_epoch *e, uint32_t code)
+{
+	const struct bgdma_rma_trouble trouble = {
+		.window = e->window, .rank = e->target, .epoch = e->id,
+		.origin = true, .code = code, .put = e->puts,
+	};
+
+	if (e->code)
+		return;
+	e->code = code;
+	rma_trouble(e->rma, &trouble);
+}
+
+static bool epoch_is_lost(const struct bgdma_rma_epoch *e)
+{
+	return e->code == BGDMA_E_PEER_DOWN || e->code == BGDMA_E_NO_PEER;
+}
+
+/* Whether a counter has an error, which then is the epoch's. */
+static bool counter_fails(struct bgdma_rma_epoch *e,
+			  const struct bgdma_counter *counter)
+{
+	struct bgdma_record record;
+	int code;
+
+	if (bgdma_likely(!bgdma_counter_failed(counter)))
+		return false;
+	code = bgdma_counter_error(counter, &record);
+	if (code == BGDMA_E_ABORTED && record.bound)
+		code = (int)record.bound;
+	epoch_fail(e, (uint32_t)code);
+	return true;
+}
+
+/* ---- Waiting ----------------------------------------------------------- */
+
+/* The error comes first, then what a transfer had left is taken off. */
+static bool counter_there(struct bgdma_rma_epoch *e,
+			  struct bgdma_counter *counter)
+{
+	if (bgdma_likely(bgdma_counter_read(counter) <= 0)) {
+		(void)counter_fails(e, counter);
+		return true;
+	}
+	rma_channel_repair(e->ch);
+	if (e->rma->peer[e->target].down)
+		epoch_fail(e, BGDMA_E_PEER_DOWN);
+	if (counter_fails(e, counter) || epoch_is_lost(e) ||
+	    (e->gets_lost && counter == e->get))
+		return true;
+	/* An old hit would keep whoever sleeps from sleeping. */
+	bgdma_counter_clear_hit(counter);
+	return bgdma_counter_read(counter) <= 0;
+}
+
+static bool sync_there(void *arg)
+{
+	struct bgdma_rma_epoch *e = arg;
+
+	return counter_there(e, e->sync);
+}
+
+static bool gets_there(void *arg)
+{
+	struct bgdma_rma_epoch *e = arg;
+
+	if (!counter_there(e, e->get))
+		return false;
+	e->gets_done = e->gets;
+	return true;
+}
+
+/* Its hit is an interrupt only while somebody waits for it. */
+static void watch(struct bgdma_rma_epoch *e, bool on)
+{
+	rma_lock(e->rma);
+	if (on ? !e->watchers++ : !--e->watchers) {
+		bgdma_counter_enable(e->sync, on);
+		bgdma_counter_enable(e->get, on);
+	}
+	rma_unlock(e->rma);
+}
+
+static int epoch_wait(struct bgdma_rma_epoch *e, bool (*there)(void *arg))
+{
+	bool is;
+	int ret;
+
+	rma_lock(e->rma);
+	is = there(e);
+	rma_unlock(e->rma);
+	if (bgdma_likely(is))
+		return 0;
+	watch(e, true);
+	ret = rma_wait(e->rma, there, e);
+	watch(e, false);
+	return ret;
+}
+
+/* ---- Making and keeping them ------------------------------------------- */
+
+/* Whatever is left on a counter goes, and an error with it. */
+static void counter_reset(struct bgdma_counter *counter)
+{
+	int64_t left;
+
+	bgdma_counter_lease(counter, BGDMA_RANK_NOBODY, BGDMA_CTX_ANY);
+	if (bgdma_counter_failed(counter))
+		(void)bgdma_counter_clear_error(counter);
+	left = bgdma_counter_read(counter);
+	if (left)
+		bgdma_counter_add(counter, -left);
+	bgdma_counter_clear_hit(counter);
+}
+
+/* Its memory is kept: requests, and slots of the channel, may name it yet. */
+static void epoch_spare(struct bgdma_rma_epoch *e)
+{
+	bgdma_counter_free(e->sync);
+	bgdma_counter_free(e->get);
+	e->sync = NULL;
+	e->get = NULL;
+	e->next = e->rma->spare;
+	e->rma->spare = e;
+}
+
+static struct bgdma_rma_epoch *epoch_alloc(struct bgdma_rma *rma)
+{
+	struct bgdma_rma_epoch *e = rma->spare;
+
+	if (e)
+		rma->spare = e->next;
+	else
+		e = calloc(1, sizeof(*e));
+	return e;
+}
+
+/* Give the counters of an epoch that nobody uses back; false: there is none. */
+static bool epoch_reclaim(struct bgdma_rma *rma)
+{
+	struct bgdma_rma_epoch *e;
+	uint32_t i;
+
+	for (i = 0; i < rma->size; i++) {
+		e = rma->peer[i].idle;
+		if (!e)
+			continue;
+		rma->peer[i].idle = e->next;
+		epoch_spare(e);
+		return true;
+	}
+	return false;
+}
+
+static int counters_create(struct bgdma_rma_epoch *e,
+			   const struct bgdma_peer *at)
+{
+	const struct bgdma_grant_attr to = {
+		.rank = at->node, .ctx = at->ctx,
+		.incarnation = at->incarnation,
+	};
+	int ret;
+
+	ret = bgdma_counter_alloc(e->rma->ctx, BGDMA_INJECTION, &e->sync);
+	if (!ret)
+		ret = bgdma_counter_alloc(e->rma->ctx, BGDMA_RECEPTION,
+					  &e->get);
+	if (!ret)
+		ret = bgdma_counter_grant(e->get, 1, &to, NULL);
+	return ret;
+}
+
+static int epoch_new(struct bgdma_rma *rma, uint32_t target,
+		     struct bgdma_rma_epoch **epoch)
+{
+	const struct bgdma_peer *at = bgdma_endpoint_peer(rma->ep, target);
+	struct bgdma_rma_epoch *e = rma->peer[target].idle;
+	int ret;
+
+	if (e) {
+		rma->peer[target].idle = e->next;
+		*epoch = e;
+		return 0;
+	}
+	do {
+		e = epoch_alloc(rma);
+		if (!e)
+			return -ENOMEM;
+		e->rma = rma;
+		e->target = target;
+		e->node = at->node;
+		e->ctx = at->ctx;
+		e->ch = rma->peer[target].ch;
+		ret = counters_create(e, at);
+		if (ret)
+			epoch_spare(e);
+	} while (ret == -ENOSPC && epoch_reclaim(rma));
+	*epoch = e;
+	return ret;
+}
+
+/* It is kept, for the next one at the same target. */
+static void epoch_idle(struct bgdma_rma_epoch *e)
+{
+	struct bgdma_rma_epoch **link = &e->window->open;
+
+	while (*link != e)
+		link = &(*link)->next;
+	*link = e->next;
+	e->window = NULL;
+	e->serial++;
+	counter_reset(e->sync);
+	counter_reset(e->get);
+	e->next = e->rma->peer[e->target].idle;
+	e->rma->peer[e->target].idle = e;
+}
+
+static void epochs_free(struct bgdma_rma_epoch *e)
+{
+	struct bgdma_rma_epoch *next;
+
+	for (; e; e = next) {
+		next = e->next;
+		free(e);
+	}
+}
+
+void epochs_release(struct bgdma_rma *rma)
+{
+	uint32_t i;
+
+	/* The counters have ended with the context. */
+	for (i = 0; rma->peer && i < rma->size; i++)
+		epochs_free(rma->peer[i].idle);
+	epochs_free(rma->spare);
+}
+
+static void epoch_init(struct bgdma_rma_epoch *e, struct bgdma_window *window,
+		       uint32_t id)
+{
+	const struct window_peer *peer = &window->peer[e->target];
+
+	e->window = window;
+	e->id = id;
+	e->region = window->attr.dynamic ? 0 : peer->region;
+	e->unit = peer->unit;
+	e->length = peer->length;
+	e->queue = peer->queue;
+	e->closing = false;
+	e->acknowledged = false;
+	e->gets_lost = false;
+	e->code = BGDMA_OK;
+	e->puts = 0;
+	e->failed = 0;
+	e->gets = 0;
+	e->gets_done = 0;
+	bgdma_counter_lease(e->sync, e->node, e->ctx);
+	e->get_handle = bgdma_counter_lease(e->get, e->node, e->ctx);
+	e->next = window->open;
+	window->open = e;
+}
+
+/* ---- The gate ---------------------------------------------------------- */
+
+static int gate_send(struct bgdma_rma_epoch *e, enum bgdma_op op, uint8_t flags,
+		     uint64_t puts)
+{
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_desc *desc;
+	int ret;
+
+	ret = rma_channel_take(e, SENT_GATE, 0, &desc);
+	if (ret)
+		return ret;
+	t.dest = e->node;
+	t.dest_ctx = e->ctx;
+	t.to.region = e->window->peer[e->target].region;
+	t.epoch = e->id;
+	t.flags = flags;
+	t.cookie = puts;
+	if (op != BGDMA_OP_EPOCH_END) {
+		t.counter = bgdma_counter_handle(e->sync);
+		bgdma_counter_clear_hit(e->sync);
+		bgdma_counter_add(e->sync, 1);
+	}
+	bgdma_desc_gate(desc, op, &t);
+	return bgdma_inj_submit(e->ch->fifo);
+}
+
+static bool id_in_use(const struct bgdma_window *window, uint32_t target,
+		      uint32_t id)
+{
+	const struct bgdma_rma_epoch *e;
+
+	for (e = window->open; e; e = e->next)
+		if (e->id == id &&
+		    (id < BGDMA_EPOCH_RESERVED || e->target == target))
+			return true;
+	return false;
+}
+
+/* With the lock: ask for the limitation. */
+static int epoch_ask(struct bgdma_window *window, uint32_t target, uint32_t id,
+		     unsigned int flags, struct bgdma_rma_epoch **epoch)
+{
+	struct bgdma_rma *rma = window->rma;
+	uint8_t how = 0;
+	int ret;
+
+	if (id_in_use(window, target, id))
+		return -EEXIST;
+	if (rma->peer[target].down)
+		return -EHOSTDOWN;
+	ret = epoch_new(rma, target, epoch);
+	if (ret)
+		return ret;
+	epoch_init(*epoch, window, id);
+	if (flags & BGDMA_EPOCH_EXCLUSIVE)
+		how |= BGDMA_DESC_EXCLUSIVE;
+	if (!(flags & BGDMA_EPOCH_REFUSE))
+		how |= BGDMA_DESC_HOLD;
+	ret = gate_send(*epoch, BGDMA_OP_EPOCH_BEGIN, how, 0);
+	if (ret)
+		epoch_idle(*epoch);
+	return ret;
+}
+
+int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
+		unsigned int flags, struct bgdma_rma_epoch **epoch)
+{
+	struct bgdma_rma *rma = window->rma;
+	struct bgdma_rma_epoch *e = NULL;
+	int ret;
+
+	if (target >= rma->size ||
+	    (flags & ~(BGDMA_EPOCH_EXCLUSIVE | BGDMA_EPOCH_REFUSE)))
+		return -EINVAL;
+	rma_lock(rma);
+	ret = epoch_ask(window, target, id, flags, &e);
+	rma_unlock(rma);
+	if (ret)
+		return ret;
+	ret = epoch_wait(e, sync_there);
+	rma_lock(rma);
+	rma_channel_repair(e->ch);
+	if (!ret)
+		ret = rma_errno(e->code);
+	if (ret)
+		epoch_idle(e);
+	rma_unlock(rma);
+	if (!ret)
+		*epoch = e;
+	return ret;
+}
+
+int bgdma_epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
+		      unsigned int flags, struct bgdma_rma_epoch **epoch)
+{
+	if (!id || id >= BGDMA_EPOCH_RESERVED)
+		return -EINVAL;
+	return epoch_begin(window, target, id, flags, epoch);
+}
+
+/* ---- Completion -------------------------------------------------------- */
+
+int epoch_settle(struct bgdma_rma_epoch *e, uint64_t seq, bool gets)
+{
+	int ret = rma_channel_wait(e->rma, e->ch, seq);
+
+	if (!ret && gets)
+		ret = epoch_wait(e, gets_there);
+	return ret ? ret : rma_errno(e->code);
+}
+
+/* What a FIFO has ended is visible at its target. */
+int bgdma_epoch_flush(struct bgdma_rma_epoch *epoch)
+{
+	uint64_t seq;
+	int ret;
+
+	rma_lock(epoch->rma);
+	ret = rma_channel_submit(epoch->ch);
+	seq = epoch->seq;
+	rma_unlock(epoch->rma);
+	return ret ? ret : epoch_settle(epoch, seq, true);
+}
+
+/* ---- The closing stage ------------------------------------------------- */
+
+int bgdma_epoch_closing(struct bgdma_rma_epoch *epoch)
+{
+	int ret = -EALREADY;
+
+	rma_lock(epoch->rma);
+	if (!epoch->closing) {
+		epoch->closing = true;
+		ret = rma_channel_submit(epoch->ch);
+	}
+	rma_unlock(epoch->rma);
+	return ret;
+}
+
+/*
+ * The put counter is sent when this engine is through with the puts: of those
+ * that failed the target gets nothing, and waits for none. And after the gets,
+ * which a target that has acknowledged would refuse.
+ */
+int epoch_close_begin(struct bgdma_rma_epoch *e)
+{
+	uint64_t puts;
+	int ret = bgdma_epoch_closing(e);
+
+	if (ret && ret != -EALREADY)
+		return ret;
+	ret = rma_channel_wait(e->rma, e->ch, e->seq);
+	if (!ret)
+		ret = epoch_wait(e, gets_there);
+	if (ret)
+		return ret;
+	rma_lock(e->rma);
+	puts = e->puts - e->failed;
+	if (puts && !epoch_is_lost(e)) {
+		ret = gate_send(e, BGDMA_OP_EPOCH_CLOSE, 0, puts);
+		e->acknowledged = !ret;
+	}
+	rma_unlock(e->rma);
+	return ret;
+}
+
+int epoch_close_wait(struct bgdma_rma_epoch *e)
+{
+	return e->acknowledged ? epoch_wait(e, sync_there) : 0;
+}
+
+int epoch_close_end(struct bgdma_rma_epoch *e, int result)
+{
+	struct bgdma_rma *rma = e->rma;
+
+	rma_lock(rma);
+	rma_channel_repair(e->ch);
+	counter_fails(e, e->sync);
+	counter_fails(e, e->get);
+	if (!result)
+		result = rma_errno(e->code);
+	if (!epoch_is_lost(e) && result != -ENODEV) {
+		int ret = gate_send(e, BGDMA_OP_EPOCH_END, 0, 0);
+
+		if (!result)
+			result = ret;
+	}
+	epoch_idle(e);
+	rma_unlock(rma);
+	return result;
+}
+
+int bgdma_epoch_close(struct bgdma_rma_epoch *epoch)
+{
+	int ret = epoch_close_begin(epoch);
+
+	if (!ret)
+		ret = epoch_close_wait(epoch);
+	return epoch_close_end(epoch, ret);
+}
+
+void bgdma_epoch_info_sized(struct bgdma_rma_epoch *epoch,
+			    struct bgdma_epoch_info *info, size_t size)
+{
+	struct bgdma_epoch_info now;
+
+	rma_lock(epoch->rma);
+	now = (struct bgdma_epoch_info){
+		.target = epoch->target, .id = epoch->id,
+		.closing = epoch->closing, .code = epoch->code,
+		.puts = epoch->puts, .gets = bgdma_counter_read(epoch->get),
+	};
+	rma_unlock(epoch->rma);
+	memset(info, 0, size);
+	memcpy(info, &now, size < sizeof(now) ? size : sizeof(now));
+}

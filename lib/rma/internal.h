@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * What the files of the rma module share.
+ */
+#ifndef BGDMA_RMA_INTERNAL_H
+#define BGDMA_RMA_INTERNAL_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <bgdma/rendezvous.h>
+#include <bgdma/rma.h>
+
+#include "../attr.h"
+
+/* Of epochs that stand for MPI's: one of each process at a gate. */
+#define EPOCH_ACCESS		BGDMA_EPOCH_RESERVED
+
+/* What a descriptor in a channel is. */
+enum sent_kind { SENT_GATE, SENT_PUT, SENT_GET };
+
+struct sent {
+	struct bgdma_rma_epoch *epoch;	/* NULL: nobody wants to know */
+	uint64_t serial;
+	uint32_t count;			/* gets: of them */
+	enum sent_kind kind;
+};
+
+/*
+ * An injection FIFO, and memory for the descriptors of its remote gets: for
+ * each slot of the ring as many as one can have.
+ */
+struct channel {
+	struct bgdma_inj_fifo *fifo;
+	struct sent *sent;		/* by slot of the ring */
+	uint64_t mask;			/* slots - 1 */
+	uint64_t done;			/* have ended, as last seen */
+	struct bgdma_desc *gets;
+	uint64_t gets_at;		/* of @gets in the module's memory */
+	uint64_t scratch;		/* eight bytes there, for one access */
+};
+
+/* An origin's epoch. Used again for the same target, with another @serial. */
+struct bgdma_rma_epoch {
+	struct bgdma_rma_epoch *next;	/* of the window, or of the idle ones */
+	struct bgdma_rma *rma;
+	struct bgdma_window *window;	/* NULL: idle */
+	struct channel *ch;
+	struct bgdma_counter *sync;	/* injection: granted, closed */
+	struct bgdma_counter *get;	/* reception: the get counter (EP-2) */
+	uint64_t serial;
+	uint32_t target;
+	uint32_t id;
+	uint32_t node;
+	uint16_t ctx;
+	uint16_t queue;			/* of remote gets, there */
+	uint32_t region;		/* there; 0: dynamic */
+	uint32_t unit;
+	uint64_t length;
+	uint32_t get_handle;
+	bool closing;
+	bool acknowledged;		/* a CLOSE was sent */
+	bool gets_lost;			/* some may have been dropped */
+	uint32_t code;			/* enum bgdma_code of the first error */
+	unsigned int watchers;		/* threads that sleep on its counters */
+	uint64_t puts;			/* the put counter (EP-3) */
+	uint64_t failed;		/* puts that did not get there */
+	uint64_t gets;			/* since it began */
+	uint64_t gets_done;		/* of those, at least */
+	uint64_t seq;			/* after its last descriptor */
+};
+
+struct attached {
+	struct attached *next;
+	uint64_t addr, length;
+	uint32_t handle;
+	struct bgdma_region *region;	/* own */
+};
+
+/* A process, as a window sees it. */
+struct window_peer {
+	bool told;			/* of its part: */
+	int status;
+	uint32_t region;
+	uint32_t unit;
+	uint64_t length;
+	uint16_t queue;
+	struct bgdma_rma_epoch *access;	/* of lock, fence or start */
+	bool beginning;			/* a thread waits for that */
+	int result;			/* of closing it, so far */
+	bool started;
+	uint32_t posts;			/* not yet used */
+	uint32_t completes;
+	struct attached *attached;
+};
+
+/* What accesses without an own lock belong to. */
+enum access_mode { ACCESS_NONE, ACCESS_LOCKS, ACCESS_FENCE, ACCESS_STARTED };
+
+#define ROUNDS	32
+
+/* An epoch of another process at our window, for which accesses are trapped. */
+struct trapped {
+	struct trapped *next;
+	uint32_t rank, incarnation, epoch;
+};
+
+struct bgdma_window {
+	struct bgdma_window *next;
+	struct bgdma_rma *rma;
+	uint32_t number;
+	bool created;			/* by us; else others were faster */
+	struct bgdma_window_attr attr;
+	struct bgdma_region *region;
+	struct window_peer *peer;
+	struct bgdma_rma_epoch *open;
+	enum access_mode mode;
+	uint32_t locks;			/* of bgdma_window_lock() */
+	uint32_t *exposed;		/* whom post let */
+	uint32_t n_exposed;
+	uint32_t generation;		/* barriers begun */
+	uint32_t arrived[ROUNDS];
+	uint32_t broken;		/* barrier from which on one is missing */
+	struct trapped *trapped;
+	int trap;			/* its place in the handler's table */
+};
+
+struct rma_peer {
+	bool down;
+	struct channel *ch;
+	struct bgdma_rma_epoch *idle;
+};
+
+struct bgdma_rma {
+	struct bgdma_endpoint *ep;
+	struct bgdma_ctx *ctx;
+	struct bgdma_rma_attr attr;
+	uint32_t rank, size;
+	uint32_t operation;
+	struct channel *channel;
+	struct bgdma_region *memory;	/* of the channels */
+	struct bgdma_rget_queue *queue;
+	bool open;			/* the queue, to the others */
+	struct rma_peer *peer;
+	struct bgdma_window *windows;
+	struct bgdma_rma_epoch *spare;	/* without counters */
+	uint32_t created;
+};
+
+static inline void rma_lock(const struct bgdma_rma *rma)
+{
+	bgdma_endpoint_lock(rma->ep);
+}
+
+static inline void rma_unlock(const struct bgdma_rma *rma)
+{
+	bgdma_endpoint_unlock(rma->ep);
+}
+
+/* rma.c */
+/* Wait with progress, whatever signals come. */
+int rma_wait(struct bgdma_rma *rma, bool (*holds)(void *arg), void *arg);
+void rma_trouble(struct bgdma_rma *rma, const struct bgdma_rma_trouble *t);
+int rma_errno(uint32_t code);
+
+/* channel.c: all with the lock; rma_channel_wait() also without */
+int rma_channel_create(struct bgdma_rma *rma, struct channel *ch,
+		       uint32_t index);
+uint64_t rma_channel_bytes(const struct bgdma_rma *rma);
+/*
+ * The next slot, for a descriptor of an epoch: fill it, then submit. Waits for
+ * room, which takes only engines.
+ */
+int rma_channel_take(struct bgdma_rma_epoch *e, enum sent_kind kind,
+		     uint32_t count, struct bgdma_desc **desc);
+int rma_channel_submit(struct channel *ch);
+/* Report why the FIFO has stopped, and let it go on. */
+void rma_channel_repair(struct channel *ch);
+/* Until all before @seq has ended. */
+int rma_channel_wait(struct bgdma_rma *rma, struct channel *ch, uint64_t seq);
+
+/* epoch.c */
+void epoch_fail(struct bgdma_rma_epoch *e, uint32_t code);
+int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
+		unsigned int flags, struct bgdma_rma_epoch **epoch);
+/* Wait for what is before @seq in its channel, and for all gets if @gets. */
+int epoch_settle(struct bgdma_rma_epoch *e, uint64_t seq, bool gets);
+/* The stages of a close: several epochs go through each together. */
+int epoch_close_begin(struct bgdma_rma_epoch *e);
+int epoch_close_wait(struct bgdma_rma_epoch *e);
+int epoch_close_end(struct bgdma_rma_epoch *e, int result);
+void epochs_release(struct bgdma_rma *rma);
+
+/* transfer.c */
+/* A place in the target's window, if accesses to it are possible now. */
+int epoch_place(const struct bgdma_rma_epoch *e, uint64_t at, uint64_t length,
+		struct bgdma_at *to);
+void request_make(struct bgdma_rma_epoch *e, struct bgdma_rma_request *request,
+		  bool get);
+
+/* window.c */
+int window_send(struct bgdma_window *window, uint32_t dest, unsigned int kind,
+		unsigned int detail, const void *data, size_t length);
+bgdma_packet_fn on_window;
+struct bgdma_window *window_of_region(struct bgdma_rma *rma, uint32_t handle);
+/* Forget it; its region ends if @regions. */
+void window_drop(struct bgdma_window *window, bool regions);
+
+/* dynamic.c */
+int on_attach(struct bgdma_window *window, uint32_t rank,
+	      const struct bgdma_packet *packet);
+const struct attached *attached_find(const struct attached *list, uint64_t at,
+				     uint64_t length);
+void attached_free(struct attached *list, bool regions);
+
+/* access.c */
+/* End the epochs at all targets. */
+int accesses_close(struct bgdma_window *window);
+
+/* sync.c */
+void barrier_arrived(struct bgdma_window *window, unsigned int number,
+		     bool broken);
+/* Whether a packet of a round comes from who sends it. */
+bool barrier_is_from(const struct bgdma_window *window, unsigned int number,
+		     uint32_t rank);
+int window_barrier(struct bgdma_window *window);
+
+/* trap.c */
+int trap_create(struct bgdma_window *window);
+void trap_destroy(struct bgdma_window *window);
+/* An event of the window's gate; NULL: some were lost. */
+void trap_event(struct bgdma_window *window, const struct bgdma_event *event,
+		uint32_t rank);
+
+/* Packets of the module, by kind. */
+enum packet_kind {
+	PACKET_PART	= 0,	/* what a process has of a window */
+	PACKET_BARRIER	= 1,	/* detail: the round */
+	PACKET_POST	= 2,
+	PACKET_COMPLETE	= 3,
+	PACKET_ATTACH	= 4,
+	PACKET_KINDS	= 5
+};
+
+#define BARRIER_BROKEN	0x80U		/* in the detail */
+
+struct part_wire {
+	__le32 status;
+	__le32 region;
+	__le32 unit;
+	__le16 queue;
+	__le16 dynamic;
+	__le64 length;
+};
+
+struct attach_wire {
+	__le64 addr;
+	__le64 length;		/* 0: no longer attached */
+	__le32 region;
+	__le32 resv;
+};
+
+_Static_assert(sizeof(struct part_wire) <= BGDMA_INLINE_MAX, "inline");
+_Static_assert(sizeof(struct attach_wire) <= BGDMA_INLINE_MAX, "inline");
+
+#endif /* BGDMA_RMA_INTERNAL_H */

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * One-sided access on an endpoint: a module of the sys layer.
+ */
+#include <stdlib.h>
+
+#include "internal.h"
+
+#define CHANNELS_DEFAULT	4
+#define CHANNELS_MAX		8
+#define ENTRIES_DEFAULT		256
+#define QUEUE_QUOTA		64	/* descriptors of one origin */
+#define QUEUE_SENDERS_MAX	1024
+#define QUEUE_TIMEOUT_MS	3600000	/* death ends a wait, not time */
+
+int rma_errno(uint32_t code)
+{
+	if (bgdma_likely(!code))
+		return 0;
+	if (code == BGDMA_E_PEER_DOWN || code == BGDMA_E_NO_PEER)
+		return -EHOSTDOWN;
+	return bgdma_code_errno(code);
+}
+
+int rma_wait(struct bgdma_rma *rma, bool (*holds)(void *arg), void *arg)
+{
+	int ret;
+
+	do {
+		ret = bgdma_endpoint_wait_until(rma->ep, holds, arg,
+						BGDMA_SPIN_THEN_SLEEP, -1);
+	} while (ret == -EINTR);
+	return ret;
+}
+
+void rma_trouble(struct bgdma_rma *rma, const struct bgdma_rma_trouble *t)
+{
+	if (rma->attr.trouble)
+		rma->attr.trouble(rma->attr.arg, t);
+}
+
+static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
+{
+	struct bgdma_rma *rma = arg;
+
+	if (info->trouble == BGDMA_TROUBLE_PEER_DOWN && info->rank < rma->size)
+		rma->peer[info->rank].down = true;
+}
+
+/* Who an event is about: a rank, or BGDMA_STRANGER. */
+static uint32_t event_rank(const struct bgdma_rma *rma,
+			   const struct bgdma_event *event)
+{
+	const struct bgdma_peer *at;
+	uint32_t i;
+
+	for (i = 0; i < rma->size; i++) {
+		at = bgdma_endpoint_peer(rma->ep, i);
+		if (at->node == event->peer_rank &&
+		    at->ctx == event->peer_ctx &&
+		    at->incarnation == event->peer_incarnation)
+			return i;
+	}
+	return BGDMA_STRANGER;
+}
+
+/* An origin broke off (EP-8), or sent more puts than it says. */
+static void event_broken(struct bgdma_window *window,
+			 const struct bgdma_event *event, uint32_t rank)
+{
+	const struct bgdma_rma_trouble trouble = {
+		.window = window, .rank = rank,
+		.epoch = (uint32_t)event->cookie, .code = event->code,
+		.got = event->offset, .put = event->bound,
+	};
+
+	rma_trouble(window->rma, &trouble);
+}
+
+/* We are the origin: the target broke it off. */
+static void event_refused(struct bgdma_rma *rma,
+			  const struct bgdma_event *event, uint32_t rank)
+{
+	const struct bgdma_window *window;
+	struct bgdma_rma_epoch *e;
+
+	for (window = rma->windows; window; window = window->next)
+		for (e = window->open; e; e = e->next)
+			if (e->target == rank && e->id == event->cookie &&
+			    window->peer[rank].region == event->object)
+				epoch_fail(e, event->code);
+}
+
+/*
+ * A get of ours was refused, and its target has dropped what we had waiting
+ * behind it in its queue: of whichever epoch, and their counters do not tell.
+ */
+static void event_dropped(struct bgdma_rma *rma,
+			  const struct bgdma_event *event, uint32_t rank)
+{
+	const struct bgdma_window *window;
+	struct bgdma_rma_epoch *e;
+
+	for (window = rma->windows; window; window = window->next)
+		for (e = window->open; e; e = e->next) {
+			if (e->target != rank || e->queue != event->object ||
+			    bgdma_counter_read(e->get) <= 0)
+				continue;
+			e->gets_lost = true;
+			epoch_fail(e, event->code);
+		}
+}
+
+/*
+ * A FIFO that a failed descriptor has stopped goes on, whatever we wait for:
+ * others may wait for the end of an epoch that is behind it.
+ */
+static int on_work(void *arg)
+{
+	struct bgdma_rma *rma = arg;
+	int done = 0;
+	uint32_t i;
+
+	for (i = 0; i < rma->attr.channels; i++) {
+		struct channel *ch = &rma->channel[i];
+
+		if (bgdma_likely(!ch->fifo || bgdma_inj_state(ch->fifo) !=
+					      BGDMA_FIFO_ERROR))
+			continue;
+		rma_channel_repair(ch);
+		done++;
+	}
+	return done;
+}
+
+static void on_event(void *arg, const struct bgdma_event *event)
+{
+	struct bgdma_rma *rma = arg;
+	struct bgdma_window *window;
+	uint32_t rank;
+
+	if (!event) {
+		for (window = rma->windows; window; window = window->next)
+			trap_event(window, NULL, BGDMA_STRANGER);
+		return;
+	}
+	if (event->type != BGDMA_EVENT_EPOCH &&
+	    event->type != BGDMA_EVENT_REFUSED)
+		return;
+	rank = event_rank(rma, event);
+	if (event->type == BGDMA_EVENT_REFUSED) {
+		event_dropped(rma, event, rank);
+		return;
+	}
+	if (event->code && event->desc_seq == BGDMA_EPOCH_OVER) {
+		event_refused(rma, event, rank);
+		return;
+	}
+	window = window_of_region(rma, event->object);
+	if (!window)
+		return;
+	trap_event(window, event, rank);
+	if (event->code)
+		event_broken(window, event, rank);
+}
+
+static void release(void *arg)
+{
+	struct bgdma_rma *rma = arg;
+	uint32_t i;
+
+	while (rma->windows)
+		window_drop(rma->windows, false);
+	epochs_release(rma);
+	for (i = 0; rma->channel && i < rma->attr.channels; i++)
+		free(rma->channel[i].sent);
+	free(rma->channel);
+	free(rma->peer);
+	free(rma);
+}
+
+static bool power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+static int attr_complete(struct bgdma_rma *rma)
+{
+	struct bgdma_rma_attr *a = &rma->attr;
+
+	if (!a->channels)
+		a->channels = CHANNELS_DEFAULT;
+	if (a->channels > CHANNELS_MAX || !rma->size)
+		return -EINVAL;
+	if (a->channels > rma->size)
+		a->channels = rma->size;
+	if (!a->entries)
+		a->entries = ENTRIES_DEFAULT;
+	if (!power_of_two(a->entries) || a->entries < BGDMA_INJ_ENTRIES_MIN ||
+	    a->entries > BGDMA_INJ_ENTRIES_MAX)
+		return -EINVAL;
+	return 0;
+}
+
+/* What ends with the context. */
+static int objects_create(struct bgdma_rma *rma)
+{
+	const struct bgdma_rgq_attr queue = {
+		.quota = QUEUE_QUOTA,
+		.senders = rma->size < QUEUE_SENDERS_MAX ? rma->size :
+							   QUEUE_SENDERS_MAX,
+		.timeout_ms = QUEUE_TIMEOUT_MS,
+	};
+	uint32_t i, next = 0;
+	int ret;
+
+	ret = bgdma_rgq_create(rma->ctx, &queue, &rma->queue);
+	if (!ret)
+		ret = bgdma_region_alloc(rma->ctx, rma->attr.channels *
+					 rma_channel_bytes(rma),
+					 BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE,
+					 &rma->memory);
+	for (i = 0; !ret && i < rma->attr.channels; i++)
+		ret = rma_channel_create(rma, &rma->channel[i], i);
+	for (i = 0; !ret && i < rma->size; i++) {
+		rma->peer[i].ch = &rma->channel[next];
+		next = next + 1 < rma->attr.channels ? next + 1 : 0;
+	}
+	return ret;
+}
+
+int bgdma_rma_create_sized(struct bgdma_rma **rmap, struct bgdma_endpoint *ep,
+			   const struct bgdma_rma_attr *attr, size_t size)
+{
+	struct bgdma_module_attr module = {
+		.work = on_work, .trouble = on_trouble, .release = release,
+		.event = on_event,
+	};
+	struct bgdma_operation_attr operation = {
+		.module = "rma", .name = "window", .packet = on_window,
+	};
+	struct bgdma_rma *rma = calloc(1, sizeof(*rma));
+	int ret;
+
+	if (!rma)
+		return -ENOMEM;
+	rma->ep = ep;
+	rma->ctx = bgdma_endpoint_ctx(ep);
+	rma->rank = bgdma_endpoint_rank(ep);
+	rma->size = bgdma_endpoint_size(ep);
+	ret = attr_copy(&rma->attr, sizeof(rma->attr), attr, size);
+	if (!ret)
+		ret = attr_complete(rma);
+	if (!ret) {
+		rma->channel = calloc(rma->attr.channels,
+				      sizeof(*rma->channel));
+		rma->peer = calloc(rma->size, sizeof(*rma->peer));
+		if (!rma->channel || !rma->peer)
+			ret = -ENOMEM;
+	}
+	module.arg = rma;
+	operation.arg = rma;
+	/* From here on the endpoint has callbacks to us. */
+	if (!ret)
+		ret = bgdma_module_add(ep, &module);
+	if (ret) {
+		release(rma);
+		return ret;
+	}
+	ret = bgdma_operation_register(ep, &operation, &rma->operation);
+	if (!ret)
+		ret = objects_create(rma);
+	if (!ret)
+		*rmap = rma;
+	return ret;
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Synchronization between the processes of a window, by packets: the barrier,
+ * and who lets whom (post, start, complete, wait).
+ *
+ * The barrier is by dissemination: in round k each process tells the one 2^k
+ * behind it. Who misses a process says so in its own packets, so that all hear
+ * of it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* ---- Barrier ----------------------------------------------------------- */
+
+struct round {
+	const struct bgdma_window *window;
+	uint32_t from;
+	unsigned int number;
+};
+
+/*
+ * Of each round each barrier brings one packet, so their number tells which
+ * barrier one is of. Others may be in the next.
+ */
+void barrier_arrived(struct bgdma_window *window, unsigned int number,
+		     bool broken)
+{
+	window->arrived[number]++;
+	if (broken && !window->broken)
+		window->broken = window->arrived[number];
+}
+
+bool barrier_is_from(const struct bgdma_window *window, unsigned int number,
+		     uint32_t rank)
+{
+	const struct bgdma_rma *rma = window->rma;
+	uint32_t step;
+
+	if (number >= ROUNDS)
+		return false;
+	step = 1U << number;
+	return step < rma->size &&
+	       rank == (rma->rank + rma->size - step) % rma->size;
+}
+
+static bool is_broken(const struct bgdma_window *window)
+{
+	return window->broken &&
+	       (int32_t)(window->generation - window->broken) >= 0;
+}
+
+static bool has_arrived(const struct bgdma_window *window, unsigned int number)
+{
+	return (int32_t)(window->arrived[number] - window->generation) >= 0;
+}
+
+static bool round_there(void *arg)
+{
+	const struct round *r = arg;
+
+	return is_broken(r->window) || has_arrived(r->window, r->number) ||
+	       r->window->rma->peer[r->from].down;
+}
+
+static int round_wait(struct bgdma_window *window, uint32_t from,
+		      unsigned int number)
+{
+	struct round r = { .window = window, .from = from, .number = number };
+	int ret = rma_wait(window->rma, round_there, &r);
+
+	if (ret)
+		return ret;
+	return is_broken(window) || !has_arrived(window, number) ? -EHOSTDOWN :
+								   0;
+}
+
+int window_barrier(struct bgdma_window *window)
+{
+	uint32_t size = window->rma->size, rank = window->rma->rank, step;
+	unsigned int number;
+	int ret, result = 0;
+
+	window->generation++;
+	for (number = 0, step = 1; step < size; number++, step *= 2) {
+		ret = window_send(window, (rank + step) % size, PACKET_BARRIER,
+				  number | (result ? BARRIER_BROKEN : 0),
+				  NULL, 0);
+		if (!result)
+			result = ret;
+		if (!result)
+			result = round_wait(window, (rank + size - step) % size,
+					    number);
+	}
+	if (result && !window->broken)
+		window->broken = window->generation;
+	return result;
+}
+
+/* ---- Exposure: post and wait ------------------------------------------- */
+
+static int ranks_check(const struct bgdma_window *window, const uint32_t *ranks,
+		       uint32_t count)
+{
+	uint32_t i;
+
+	if (!count || !ranks)
+		return count ? -EINVAL : 0;
+	for (i = 0; i < count; i++)
+		if (ranks[i] >= window->rma->size)
+			return -EINVAL;
+	return 0;
+}
+
+int bgdma_window_post(struct bgdma_window *window, const uint32_t *ranks,
+		      uint32_t count)
+{
+	uint32_t i;
+	int ret = ranks_check(window, ranks, count);
+
+	if (ret)
+		return ret;
+	if (window->n_exposed)
+		return -EALREADY;
+	if (!count)
+		return 0;
+	window->exposed = malloc(count * sizeof(*ranks));
+	if (!window->exposed)
+		return -ENOMEM;
+	memcpy(window->exposed, ranks, count * sizeof(*ranks));
+	window->n_exposed = count;
+	for (i = 0; i < count; i++) {
+		int sent = window_send(window, ranks[i], PACKET_POST, 0, NULL,
+				       0);
+
+		if (sent && !ret)
+			ret = sent;
+	}
+	return ret;
+}
+
+/* All have completed, or will not; who has left first is told by the counts. */
+static bool completed(void *arg)
+{
+	const struct bgdma_window *window = arg;
+	const struct bgdma_rma *rma = window->rma;
+	uint32_t i, rank;
+
+	for (i = 0; i < window->n_exposed; i++) {
+		rank = window->exposed[i];
+		if (!window->peer[rank].completes && !rma->peer[rank].down)
+			return false;
+	}
+	return true;
+}
+
+static int exposure_end(struct bgdma_window *window)
+{
+	struct window_peer *peer;
+	uint32_t i;
+	int ret = 0;
+
+	rma_lock(window->rma);
+	for (i = 0; i < window->n_exposed; i++) {
+		peer = &window->peer[window->exposed[i]];
+		if (peer->completes)
+			peer->completes--;
+		else
+			ret = -EHOSTDOWN;
+	}
+	free(window->exposed);
+	window->exposed = NULL;
+	window->n_exposed = 0;
+	rma_unlock(window->rma);
+	return ret;
+}
+
+int bgdma_window_wait(struct bgdma_window *window)
+{
+	int ret;
+
+	if (!window->n_exposed)
+		return -ENOLCK;
+	ret = rma_wait(window->rma, completed, window);
+	return ret ? ret : exposure_end(window);
+}
+
+int bgdma_window_test(struct bgdma_window *window, bool *done)
+{
+	int ret;
+
+	if (!window->n_exposed)
+		return -ENOLCK;
+	ret = bgdma_endpoint_wait_until(window->rma->ep, completed, window,
+					BGDMA_SPIN, 0);
+	*done = !ret;
+	if (ret)
+		return ret == -ETIMEDOUT ? 0 : ret;
+	return exposure_end(window);
+}
+
+/* ---- Access: start ----------------------------------------------------- */
+
+struct invitation {
+	const struct bgdma_window *window;
+	uint32_t rank;
+};
+
+static bool invited(void *arg)
+{
+	const struct invitation *i = arg;
+
+	return i->window->peer[i->rank].posts ||
+	       i->window->rma->peer[i->rank].down;
+}
+
+static int invitation_take(struct bgdma_window *window, uint32_t rank)
+{
+	struct invitation invitation = { .window = window, .rank = rank };
+	struct window_peer *peer = &window->peer[rank];
+	int ret = rma_wait(window->rma, invited, &invitation);
+
+	if (ret)
+		return ret;
+	rma_lock(window->rma);
+	if (peer->posts) {
+		peer->posts--;
+		peer->started = true;
+	} else {
+		ret = -EHOSTDOWN;
+	}
+	rma_unlock(window->rma);
+	return ret;
+}
+
+int bgdma_window_start(struct bgdma_window *window, const uint32_t *ranks,
+		       uint32_t count)
+{
+	uint32_t i;
+	int ret = ranks_check(window, ranks, count);
+
+	if (ret)
+		return ret;
+	if (window->mode == ACCESS_LOCKS || window->mode == ACCESS_STARTED ||
+	    window->locks)
+		return -EALREADY;
+	for (i = 0; !ret && i < count; i++)
+		ret = invitation_take(window, ranks[i]);
+	if (!ret) {
+		window->mode = ACCESS_STARTED;
+		return 0;
+	}
+	/* What was posted to us is still there for another start. */
+	rma_lock(window->rma);
+	for (i = 0; i < count; i++) {
+		struct window_peer *peer = &window->peer[ranks[i]];
+
+		peer->posts += peer->started;
+		peer->started = false;
+	}
+	rma_unlock(window->rma);
+	return ret;
+}
+
+int bgdma_window_complete(struct bgdma_window *window)
+{
+	struct bgdma_rma *rma = window->rma;
+	uint32_t i;
+	int ret, sent;
+
+	if (window->mode != ACCESS_STARTED)
+		return -ENOLCK;
+	ret = accesses_close(window);
+	for (i = 0; i < rma->size; i++) {
+		if (!window->peer[i].started)
+			continue;
+		window->peer[i].started = false;
+		sent = window_send(window, i, PACKET_COMPLETE, 0, NULL, 0);
+		if (sent && !ret)
+			ret = sent;
+	}
+	window->mode = ACCESS_NONE;
+	return ret;
+}
+
+/* ---- Fence ------------------------------------------------------------- */
+
+int bgdma_window_fence(struct bgdma_window *window, unsigned int flags)
+{
+	int ret, met;
+
+	if (flags & ~BGDMA_FENCE_LAST)
+		return -EINVAL;
+	if (window->locks || window->mode == ACCESS_LOCKS ||
+	    window->mode == ACCESS_STARTED)
+		return -EALREADY;
+	ret = accesses_close(window);
+	met = window_barrier(window);
+	window->mode = flags & BGDMA_FENCE_LAST ? ACCESS_NONE : ACCESS_FENCE;
+	return ret ? ret : met;
+}

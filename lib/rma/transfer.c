@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Puts and gets, of one piece and of many. A put is a direct put that names its
+ * epoch. A get is a remote get: the target's engine puts what is asked for to
+ * us, and moves the get counter (EP-2). One put or get is one descriptor, and
+ * counts as one whatever its length.
+ */
+#include "internal.h"
+
+static int place_in_window(const struct bgdma_rma_epoch *e, uint64_t at,
+			   uint64_t length, struct bgdma_at *to)
+{
+	uint64_t offset;
+
+	if (bgdma_unlikely(__builtin_mul_overflow(at, e->unit, &offset) ||
+			   offset > e->length || length > e->length - offset))
+		return -ERANGE;
+	to->region = e->region;
+	to->offset = offset;
+	return 0;
+}
+
+static int place_attached(const struct bgdma_rma_epoch *e, uint64_t at,
+			  uint64_t length, struct bgdma_at *to)
+{
+	const struct attached *a;
+
+	a = attached_find(e->window->peer[e->target].attached, at, length);
+	if (!a)
+		return -ERANGE;
+	to->region = a->handle;
+	to->offset = at - a->addr;
+	return 0;
+}
+
+int epoch_place(const struct bgdma_rma_epoch *e, uint64_t at, uint64_t length,
+		struct bgdma_at *to)
+{
+	if (bgdma_unlikely(e->closing || !e->window))
+		return -ESHUTDOWN;
+	if (bgdma_unlikely(length > BGDMA_LENGTH_MAX))
+		return -EMSGSIZE;
+	return bgdma_likely(e->region) ? place_in_window(e, at, length, to) :
+					 place_attached(e, at, length, to);
+}
+
+static inline int access_check(const struct bgdma_rma_epoch *e,
+			       const struct bgdma_access_attr *a,
+			       struct bgdma_at *to)
+{
+	if (bgdma_unlikely(!a->local.region))
+		return -EINVAL;
+	return epoch_place(e, a->at, a->length, to);
+}
+
+void request_make(struct bgdma_rma_epoch *e, struct bgdma_rma_request *request,
+		  bool get)
+{
+	request->epoch = e;
+	request->serial = e->serial;
+	request->seq = e->seq;
+	request->gets = get ? e->gets : 0;
+}
+
+/* ---- Puts -------------------------------------------------------------- */
+
+/* In line: this is on the way of every put. */
+BGDMA_INLINE int put_one(struct bgdma_rma_epoch *e,
+			 const struct bgdma_access_attr *a, struct bgdma_at to)
+{
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_desc *desc;
+	int ret;
+
+	ret = rma_channel_take(e, SENT_PUT, 0, &desc);
+	if (bgdma_unlikely(ret))
+		return ret;
+	t.dest = e->node;
+	t.dest_ctx = e->ctx;
+	t.length = (uint32_t)a->length;
+	t.from = bgdma__place_at(&a->local);
+	t.to = to;
+	t.route = a->route;
+	/* Memory that was attached has no gate of its own. */
+	if (bgdma_likely(e->region)) {
+		e->puts++;
+		t.epoch = e->id;
+	}
+	bgdma_desc_put(desc, &t);
+	return 0;
+}
+
+int bgdma_epoch_put_sized(struct bgdma_rma_epoch *epoch,
+			  const struct bgdma_access_attr *attr, size_t size)
+{
+	const struct bgdma_access_attr *a = attr;
+	struct bgdma_access_attr copy;
+	struct bgdma_at to;
+	int ret;
+
+	if (bgdma_unlikely(size != sizeof(*a))) {
+		ret = attr_copy(&copy, sizeof(copy), attr, size);
+		if (ret)
+			return ret;
+		a = &copy;
+	}
+	rma_lock(epoch->rma);
+	ret = access_check(epoch, a, &to);
+	if (bgdma_likely(!ret))
+		ret = put_one(epoch, a, to);
+	if (bgdma_likely(!ret)) {
+		if (a->request)
+			request_make(epoch, a->request, false);
+		if (!a->more)
+			ret = bgdma_inj_submit(epoch->ch->fifo);
+	}
+	rma_unlock(epoch->rma);
+	return ret;
+}
+
+/* ---- Gets -------------------------------------------------------------- */
+
+/* What the target's engine does for a get. */
+static void get_describe(const struct bgdma_rma_epoch *e,
+			 struct bgdma_desc *desc, uint32_t length,
+			 struct bgdma_at from, struct bgdma_at to,
+			 uint8_t route)
+{
+	const struct bgdma_peer *self = bgdma_endpoint_peer(e->rma->ep,
+							    e->rma->rank);
+	struct bgdma_transfer t = bgdma__no_transfer();
+
+	t.dest = self->node;
+	t.dest_ctx = self->ctx;
+	t.length = length;
+	t.from = from;
+	t.to = to;
+	t.remote_counter = e->get_handle;
+	t.flags = BGDMA_DESC_OPS;
+	t.route = route;
+	/*
+	 * What we have sent to ourselves is a put of our own, and its epoch one
+	 * at the region that it goes to. Nothing keeps an owner out.
+	 */
+	if (e->region && e->target != e->rma->rank)
+		t.epoch = e->id;
+	bgdma_desc_put(desc, &t);
+}
+
+/*
+ * Take a slot for a remote get of so many descriptors, which are then to be
+ * written. The get counter goes up before it is injected.
+ */
+static int get_take(struct bgdma_rma_epoch *e, uint32_t count,
+		    struct bgdma_desc **gets)
+{
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct channel *ch = e->ch;
+	uint64_t slot = bgdma_inj_next(ch->fifo) & ch->mask;
+	struct bgdma_desc *desc;
+	int ret;
+
+	ret = rma_channel_take(e, SENT_GET, count, &desc);
+	if (bgdma_unlikely(ret))
+		return ret;
+	slot *= BGDMA_RGET_DESC_MAX;
+	*gets = ch->gets + slot;
+	e->gets += count;
+	bgdma_counter_add(e->get, (int64_t)count);
+	t.dest = e->node;
+	t.dest_ctx = e->ctx;
+	t.dest_fifo = e->queue;
+	t.length = count * (uint32_t)sizeof(*desc);
+	t.from.region = bgdma_region_handle(e->rma->memory);
+	t.from.offset = ch->gets_at + slot * sizeof(*desc);
+	bgdma_desc_rget(desc, &t);
+	return 0;
+}
+
+int bgdma_epoch_get_sized(struct bgdma_rma_epoch *epoch,
+			  const struct bgdma_access_attr *attr, size_t size)
+{
+	const struct bgdma_access_attr *a = attr;
+	struct bgdma_access_attr copy;
+	struct bgdma_desc *get;
+	struct bgdma_at from;
+	int ret;
+
+	if (bgdma_unlikely(size != sizeof(*a))) {
+		ret = attr_copy(&copy, sizeof(copy), attr, size);
+		if (ret)
+			return ret;
+		a = &copy;
+	}
+	rma_lock(epoch->rma);
+	ret = access_check(epoch, a, &from);
+	if (bgdma_likely(!ret))
+		ret = get_take(epoch, 1, &get);
+	if (bgdma_likely(!ret)) {
+		get_describe(epoch, get, (uint32_t)a->length, from,
+			     bgdma__place_at(&a->local), a->route);
+		if (a->request)
+			request_make(epoch, a->request, true);
+		if (!a->more)
+			ret = bgdma_inj_submit(epoch->ch->fifo);
+	}
+	rma_unlock(epoch->rma);
+	return ret;
+}
+
+/* ---- Many pieces ------------------------------------------------------- */
+
+/* Pieces, one after the other, of whatever form. */
+struct row {
+	const struct bgdma_access_attr *whole;
+	const struct bgdma_piece *pieces;	/* or NULL: @stride */
+	const struct bgdma_stride *stride;
+	uint32_t count;
+};
+
+static int row_piece(const struct row *row, uint32_t i,
+		     struct bgdma_access_attr *a)
+{
+	const struct bgdma_piece *piece;
+	uint64_t local, at;
+
+	*a = *row->whole;
+	if (row->pieces) {
+		piece = &row->pieces[i];
+		local = piece->local;
+		at = piece->at;
+		a->length = piece->length;
+	} else if (__builtin_mul_overflow(row->stride->local, (uint64_t)i,
+					  &local) ||
+		   __builtin_mul_overflow(row->stride->at, (uint64_t)i, &at)) {
+		return -ERANGE;
+	}
+	if (__builtin_add_overflow(a->local.offset, local, &a->local.offset) ||
+	    __builtin_add_overflow(a->at, at, &a->at))
+		return -ERANGE;
+	return 0;
+}
+
+/* All of them, before the first is begun. */
+static int row_check(const struct bgdma_rma_epoch *e, const struct row *row)
+{
+	struct bgdma_access_attr a;
+	struct bgdma_at to;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < row->count; i++) {
+		ret = row_piece(row, i, &a);
+		if (!ret)
+			ret = access_check(e, &a, &to);
+	}
+	return ret;
+}
+
+static int row_put(struct bgdma_rma_epoch *e, const struct row *row)
+{
+	struct bgdma_access_attr a;
+	struct bgdma_at to = { 0 };
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < row->count; i++) {
+		(void)row_piece(row, i, &a);
+		(void)access_check(e, &a, &to);
+		ret = put_one(e, &a, to);
+	}
+	return ret;
+}
+
+/* As few remote gets as can be. */
+static int row_get(struct bgdma_rma_epoch *e, const struct row *row)
+{
+	struct bgdma_access_attr a;
+	struct bgdma_desc *gets;
+	struct bgdma_at from = { 0 };
+	uint32_t i = 0, n, k;
+	int ret;
+
+	while (i < row->count) {
+		n = row->count - i;
+		if (n > BGDMA_RGET_DESC_MAX)
+			n = BGDMA_RGET_DESC_MAX;
+		ret = get_take(e, n, &gets);
+		if (ret)
+			return ret;
+		for (k = 0; k < n; k++, i++) {
+			(void)row_piece(row, i, &a);
+			(void)access_check(e, &a, &from);
+			get_describe(e, &gets[k], (uint32_t)a.length, from,
+				     bgdma__place_at(&a.local), a.route);
+		}
+	}
+	return 0;
+}
+
+static int row_move(struct bgdma_rma_epoch *e, bool put, const struct row *row)
+{
+	int ret;
+
+	rma_lock(e->rma);
+	ret = row_check(e, row);
+	if (!ret)
+		ret = put ? row_put(e, row) : row_get(e, row);
+	if (!ret && row->whole->request)
+		request_make(e, row->whole->request, !put);
+	if (!ret && !row->whole->more)
+		ret = rma_channel_submit(e->ch);
+	rma_unlock(e->rma);
+	return ret;
+}
+
+int bgdma_epoch_pieces_sized(struct bgdma_rma_epoch *epoch, bool put,
+			     const struct bgdma_access_attr *attr, size_t size,
+			     const struct bgdma_piece *pieces, uint32_t count)
+{
+	struct bgdma_access_attr a;
+	const struct row row = {
+		.whole = &a, .pieces = pieces, .count = count,
+	};
+	int ret;
+
+	ret = attr_copy(&a, sizeof(a), attr, size);
+	if (!ret && count && !pieces)
+		ret = -EINVAL;
+	return ret ? ret : row_move(epoch, put, &row);
+}
+
+int bgdma_epoch_strided_sized(struct bgdma_rma_epoch *epoch, bool put,
+			      const struct bgdma_access_attr *attr, size_t size,
+			      const struct bgdma_stride *stride)
+{
+	struct bgdma_access_attr a;
+	const struct row row = {
+		.whole = &a, .stride = stride, .count = stride->count,
+	};
+	int ret = attr_copy(&a, sizeof(a), attr, size);
+
+	return ret ? ret : row_move(epoch, put, &row);
+}
+
+/* ---- Requests ---------------------------------------------------------- */
+
+/* With the lock. */
+static bool request_done(const struct bgdma_rma_request *request)
+{
+	struct bgdma_rma_epoch *e = request->epoch;
+
+	if (e->serial != request->serial)
+		return true;
+	if (bgdma_inj_done(e->ch->fifo) < request->seq)
+		return false;
+	if (e->gets_done < request->gets && bgdma_counter_read(e->get) <= 0)
+		e->gets_done = e->gets;
+	return e->gets_done >= request->gets;
+}
+
+int bgdma_rma_test(const struct bgdma_rma_request *request, bool *done)
+{
+	struct bgdma_rma_epoch *e = request->epoch;
+	int ret = 0;
+
+	if (!e)
+		return -EINVAL;
+	rma_lock(e->rma);
+	(void)rma_channel_submit(e->ch);
+	rma_channel_repair(e->ch);
+	/* Others of the epoch may have failed: then this one goes on. */
+	*done = request_done(request) || e->code == BGDMA_E_PEER_DOWN ||
+		e->code == BGDMA_E_NO_PEER || (request->gets && e->gets_lost);
+	if (*done && e->serial == request->serial)
+		ret = rma_errno(e->code);
+	rma_unlock(e->rma);
+	return ret;
+}
+
+/*
+ * Gets end in any order: those of a request have ended when, at some time
+ * since, none was under way.
+ */
+int bgdma_rma_wait(const struct bgdma_rma_request *request)
+{
+	bool done;
+	int ret = bgdma_rma_test(request, &done);
+
+	if (ret || done)
+		return ret;
+	return epoch_settle(request->epoch, request->seq, request->gets);
+}

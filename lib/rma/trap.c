@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Trapping races, for development: while epochs of others are open, the memory
+ * of a window is protected against its own process. The gate asks before it
+ * grants an epoch; we protect first, then allow it. The engine writes by other
+ * ways.
+ *
+ * An access that is caught is reported, and its page stays open until the memory
+ * is protected again, with the next epoch that begins.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define TRAPS_MAX	64
+
+/* What the handler needs of a window; it reads nothing else. */
+struct trap {
+	char *addr;			/* NULL: free */
+	uint64_t length;
+	struct bgdma_window *window;
+	bgdma_race_fn *race;
+	void *arg;
+	uint32_t rank, epoch;		/* the last that began */
+};
+
+static struct trap traps[TRAPS_MAX];
+static pthread_mutex_t traps_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sigaction before;
+static unsigned int users;
+
+/* ---- The handler ------------------------------------------------------- */
+
+static const void *code_address(const void *context)
+{
+#if defined(__x86_64__)
+	const ucontext_t *uc = context;
+
+	return (const void *)uc->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+	const ucontext_t *uc = context;
+
+	return (const void *)uc->uc_mcontext.pc;
+#else
+	(void)context;
+	return NULL;
+#endif
+}
+
+static bool trap_catches(const struct trap *trap, const char *at,
+			 const void *context)
+{
+	const char *addr = bgdma_load_acquire(&trap->addr);
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	struct bgdma_race race;
+
+	if (!addr || at < addr || at >= addr + trap->length)
+		return false;
+	race = (struct bgdma_race){
+		.window = trap->window, .code = code_address(context),
+		.offset = (uint64_t)(at - addr),
+		.rank = bgdma_load_relaxed(&trap->rank),
+		.epoch = bgdma_load_relaxed(&trap->epoch),
+	};
+	if (trap->race)
+		trap->race(trap->arg, &race);
+	(void)mprotect((void *)((uintptr_t)at & ~(page - 1)), page,
+		       PROT_READ | PROT_WRITE);
+	return true;
+}
+
+/* Not ours: as if we were not there. */
+static void pass_on(int signal, siginfo_t *info, void *context)
+{
+	if (before.sa_flags & SA_SIGINFO)
+		before.sa_sigaction(signal, info, context);
+	else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+		before.sa_handler(signal);
+	else
+		(void)sigaction(signal, &before, NULL);
+}
+
+static void on_segv(int signal, siginfo_t *info, void *context)
+{
+	int saved = errno;
+	unsigned int i;
+	bool caught = false;
+
+	for (i = 0; !caught && i < TRAPS_MAX; i++)
+		caught = trap_catches(&traps[i], info->si_addr, context);
+	errno = saved;
+	if (!caught)
+		pass_on(signal, info, context);
+}
+
+/* ---- Windows ----------------------------------------------------------- */
+
+static int handler_install(void)
+{
+	const struct sigaction action = {
+		.sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_NODEFER,
+	};
+
+	if (users++)
+		return 0;
+	if (!sigaction(SIGSEGV, &action, &before))
+		return 0;
+	users--;
+	return -errno;
+}
+
+static void handler_remove(void)
+{
+	if (!--users)
+		(void)sigaction(SIGSEGV, &before, NULL);
+}
+
+static int trap_find_free(void)
+{
+	int i;
+
+	for (i = 0; i < TRAPS_MAX; i++)
+		if (!traps[i].addr)
+			return i;
+	return -ENOSPC;
+}
+
+int trap_create(struct bgdma_window *window)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	char *addr = bgdma_region_addr(window->region);
+	uint64_t length = window->attr.length;
+	int i, ret;
+
+	if (!length || length % page || (uintptr_t)addr % page)
+		return -EINVAL;
+	pthread_mutex_lock(&traps_lock);
+	i = trap_find_free();
+	ret = i < 0 ? i : handler_install();
+	if (!ret) {
+		traps[i] = (struct trap){
+			.length = length, .window = window,
+			.race = window->attr.race, .arg = window->attr.arg,
+		};
+		bgdma_store_release(&traps[i].addr, addr);
+		window->trap = i;
+	}
+	pthread_mutex_unlock(&traps_lock);
+	return ret;
+}
+
+static void protect(const struct bgdma_window *window, bool on)
+{
+	int rights = PROT_READ | PROT_WRITE;
+
+	if (on)
+		rights = window->attr.trap == BGDMA_TRAP_ALL ? PROT_NONE :
+							       PROT_READ;
+	(void)mprotect(traps[window->trap].addr, window->attr.length, rights);
+}
+
+void trap_destroy(struct bgdma_window *window)
+{
+	struct trapped *t;
+
+	if (window->trap < 0)
+		return;
+	if (window->trapped)
+		protect(window, false);
+	while ((t = window->trapped)) {
+		window->trapped = t->next;
+		free(t);
+	}
+	pthread_mutex_lock(&traps_lock);
+	bgdma_store_release(&traps[window->trap].addr, NULL);
+	handler_remove();
+	pthread_mutex_unlock(&traps_lock);
+	window->trap = -1;
+}
+
+/* ---- Epochs ------------------------------------------------------------ */
+
+static void trap_begin(struct bgdma_window *window, uint32_t rank,
+		       uint32_t incarnation, uint32_t epoch)
+{
+	struct trap *trap = &traps[window->trap];
+	struct trapped *t = NULL;
+
+	/* Our own accesses in an epoch of our own are no race. */
+	if (incarnation != bgdma_ctx_info(window->rma->ctx)->incarnation)
+		t = malloc(sizeof(*t));
+	/* Without memory it is allowed all the same: races go unseen. */
+	if (t) {
+		t->rank = rank;
+		t->incarnation = incarnation;
+		t->epoch = epoch;
+		t->next = window->trapped;
+		window->trapped = t;
+		bgdma_store_relaxed(&trap->rank, rank);
+		bgdma_store_relaxed(&trap->epoch, epoch);
+		protect(window, true);
+	}
+	(void)bgdma_gate_allow(window->region, incarnation, epoch);
+}
+
+static void trap_end(struct bgdma_window *window, uint32_t incarnation,
+		     uint32_t epoch)
+{
+	struct trapped **link = &window->trapped, *t;
+
+	for (; (t = *link); link = &t->next) {
+		if (t->incarnation != incarnation || t->epoch != epoch)
+			continue;
+		*link = t->next;
+		free(t);
+		if (!window->trapped)
+			protect(window, false);
+		return;
+	}
+}
+
+static bool is_there(const struct bgdma_epoch *epochs, int count,
+		     const struct trapped *t)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (epochs[i].incarnation == t->incarnation &&
+		    epochs[i].epoch == t->epoch &&
+		    epochs[i].state > BGDMA_EPOCH_ASKED)
+			return true;
+	return false;
+}
+
+/* Events were lost: look at the gate itself. */
+static void trap_look(struct bgdma_window *window)
+{
+	struct bgdma_epoch *epochs;
+	struct trapped *t, *next;
+	int count, i;
+
+	epochs = calloc(window->attr.epochs, sizeof(*epochs));
+	if (!epochs)
+		return;
+	count = bgdma_gate_epochs(window->region, epochs, window->attr.epochs);
+	for (t = window->trapped; count >= 0 && t; t = next) {
+		next = t->next;
+		if (!is_there(epochs, count, t))
+			trap_end(window, t->incarnation, t->epoch);
+	}
+	for (i = 0; i < count; i++)
+		if (epochs[i].state == BGDMA_EPOCH_ASKED)
+			trap_begin(window, epochs[i].rank,
+				   epochs[i].incarnation, epochs[i].epoch);
+	free(epochs);
+}
+
+void trap_event(struct bgdma_window *window, const struct bgdma_event *event,
+		uint32_t rank)
+{
+	uint32_t epoch;
+
+	if (window->trap < 0)
+		return;
+	if (!event) {
+		trap_look(window);
+		return;
+	}
+	epoch = (uint32_t)event->cookie;
+	if (event->code == BGDMA_OK && event->desc_seq == BGDMA_EPOCH_ASKED)
+		trap_begin(window, rank, event->peer_incarnation, epoch);
+	else if (event->code == BGDMA_E_PEER_DOWN ||
+		 event->desc_seq == BGDMA_EPOCH_OVER)
+		trap_end(window, event->peer_incarnation, epoch);
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Updates of elements. The target's engine does integers, and on floating point
+ * what looks at bits alone. The rest is made here: fetch, compute, and swap if
+ * nobody was faster.
+ */
+#include <string.h>
+
+#include "internal.h"
+
+enum { TYPE_FLOAT = BGDMA_RMA_FLOAT, TYPE_DOUBLE = BGDMA_RMA_DOUBLE };
+
+/* The type that the engine moves such elements as; -EINVAL: no such type. */
+static int engine_type(unsigned int type)
+{
+	switch (type) {
+	case BGDMA_ATOMIC_S32:
+	case BGDMA_ATOMIC_U32:
+	case BGDMA_ATOMIC_S64:
+	case BGDMA_ATOMIC_U64:
+		return (int)type;
+	case TYPE_FLOAT:
+		return BGDMA_ATOMIC_U32;
+	case TYPE_DOUBLE:
+		return BGDMA_ATOMIC_U64;
+	default:
+		return -EINVAL;
+	}
+}
+
+static bool is_floating(unsigned int type)
+{
+	return type == TYPE_FLOAT || type == TYPE_DOUBLE;
+}
+
+static bool is_logical(unsigned int op)
+{
+	return op >= BGDMA_RMA_LAND && op <= BGDMA_RMA_LXOR;
+}
+
+/* Whether the engine does it. */
+static bool by_engine(unsigned int op, unsigned int type)
+{
+	if (op >= BGDMA_ATOMIC_OP_COUNT)
+		return false;
+	return !is_floating(type) || op == BGDMA_ATOMIC_READ ||
+	       op == BGDMA_ATOMIC_SWAP || op == BGDMA_ATOMIC_CAS;
+}
+
+static bool update_makes_sense(const struct bgdma_update_attr *a)
+{
+	if (engine_type(a->type) < 0 || !a->count)
+		return false;
+	if (!by_engine(a->op, a->type) && !is_logical(a->op) &&
+	    !(a->op >= BGDMA_ATOMIC_ADD && a->op <= BGDMA_ATOMIC_MAX))
+		return false;
+	if (a->op == BGDMA_ATOMIC_READ)
+		return a->result.region;
+	if (a->op == BGDMA_ATOMIC_CAS)
+		return a->count == 1 && a->result.region;
+	return a->count == 1 || a->local.region;
+}
+
+static char *place_memory(const struct bgdma_place *place)
+{
+	return (char *)bgdma_region_addr(place->region) + place->offset;
+}
+
+/* An element's bits, in the low ones. */
+static uint64_t bits_read(const void *from, uint32_t bytes)
+{
+	uint32_t word;
+	uint64_t bits;
+
+	if (bytes == sizeof(bits)) {
+		memcpy(&bits, from, sizeof(bits));
+		return bits;
+	}
+	memcpy(&word, from, sizeof(word));
+	return word;
+}
+
+static void bits_write(void *to, uint64_t bits, uint32_t bytes)
+{
+	uint32_t word = (uint32_t)bits;
+
+	if (bytes == sizeof(bits))
+		memcpy(to, &bits, sizeof(bits));
+	else
+		memcpy(to, &word, sizeof(word));
+}
+
+static uint64_t operand(const struct bgdma_update_attr *a, uint32_t i,
+			uint32_t bytes)
+{
+	if (!a->local.region)
+		return a->operand;
+	return bits_read(place_memory(&a->local) + (uint64_t)i * bytes, bytes);
+}
+
+/* ---- By the engine ----------------------------------------------------- */
+
+/* One descriptor. @memory: where the operands are, and old values go; or 0. */
+BGDMA_INLINE int atomic_inject(struct bgdma_rma_epoch *e, unsigned int op,
+			       int type, uint32_t length, struct bgdma_at to,
+			       struct bgdma_at memory, uint64_t cookie,
+			       uint8_t flags)
+{
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_desc *desc;
+	int ret;
+
+	ret = rma_channel_take(e, SENT_PUT, 0, &desc);
+	if (bgdma_unlikely(ret))
+		return ret;
+	t.dest = e->node;
+	t.dest_ctx = e->ctx;
+	t.dispatch = BGDMA_ATOMIC(op, (unsigned int)type);
+	t.length = length;
+	t.from = memory;
+	t.to = to;
+	t.flags = flags;
+	t.cookie = cookie;
+	if (bgdma_likely(e->region)) {
+		e->puts++;
+		t.epoch = e->id;
+	}
+	bgdma_desc_atomic(desc, &t);
+	return 0;
+}
+
+static int update_by_engine(struct bgdma_rma_epoch *e,
+			    const struct bgdma_update_attr *a, int type,
+			    uint32_t bytes, struct bgdma_at to)
+{
+	const struct bgdma_at nowhere = { 0 };
+	struct bgdma_at memory = nowhere;
+	uint32_t length = a->count * bytes;
+	uint64_t cookie = 0;
+	uint8_t flags = 0;
+
+	if (a->result.region) {
+		flags = BGDMA_DESC_FETCH;
+		memory = bgdma__place_at(&a->result);
+	}
+	if (a->op == BGDMA_ATOMIC_CAS) {
+		bits_write(place_memory(&a->result), operand(a, 0, bytes),
+			   bytes);
+		cookie = a->compare;
+	} else if (a->op == BGDMA_ATOMIC_READ) {
+		;
+	} else if (a->count == 1) {
+		cookie = operand(a, 0, bytes);
+	} else if (!a->result.region) {
+		memory = bgdma__place_at(&a->local);
+	} else if (place_memory(&a->result) != place_memory(&a->local)) {
+		memcpy(place_memory(&a->result), place_memory(&a->local),
+		       length);
+	}
+	return atomic_inject(e, a->op, type, length, to, memory, cookie, flags);
+}
+
+/* ---- By us ------------------------------------------------------------- */
+
+static double real_compute(unsigned int op, double was, double with)
+{
+	switch (op) {
+	case BGDMA_ATOMIC_ADD:
+		return was + with;
+	case BGDMA_ATOMIC_MUL:
+		return was * with;
+	case BGDMA_ATOMIC_MIN:
+		return with < was ? with : was;
+	default:
+		return with > was ? with : was;
+	}
+}
+
+static uint64_t logical_compute(unsigned int op, bool was, bool with)
+{
+	if (op == BGDMA_RMA_LAND)
+		return was && with;
+	if (op == BGDMA_RMA_LOR)
+		return was || with;
+	return was != with;
+}
+
+/* In a float's own precision: a double would round twice. */
+static float float_compute(unsigned int op, float was, float with)
+{
+	if (op == BGDMA_ATOMIC_ADD)
+		return was + with;
+	if (op == BGDMA_ATOMIC_MUL)
+		return was * with;
+	return (float)real_compute(op, was, with);
+}
+
+static uint64_t compute(unsigned int op, unsigned int type, uint64_t was,
+			uint64_t with)
+{
+	float f, f_with;
+	double d, d_with;
+	uint64_t bits = 0;
+
+	if (type == TYPE_FLOAT) {
+		memcpy(&f, &was, sizeof(f));
+		memcpy(&f_with, &with, sizeof(f_with));
+		f = is_logical(op) ?
+		    (float)logical_compute(op, f != 0, f_with != 0) :
+		    float_compute(op, f, f_with);
+		memcpy(&bits, &f, sizeof(f));
+		return bits;
+	}
+	if (type == TYPE_DOUBLE) {
+		memcpy(&d, &was, sizeof(d));
+		memcpy(&d_with, &with, sizeof(d_with));
+		d = is_logical(op) ?
+		    (double)logical_compute(op, d != 0, d_with != 0) :
+		    real_compute(op, d, d_with);
+		memcpy(&bits, &d, sizeof(d));
+		return bits;
+	}
+	return logical_compute(op, was != 0, with != 0);
+}
+
+/* Do one atomic on the scratch memory, and wait for it: what was there. */
+static int scratch_atomic(struct bgdma_rma_epoch *e, unsigned int op, int type,
+			  uint32_t bytes, struct bgdma_at to, uint64_t compare,
+			  uint64_t *bits)
+{
+	const struct bgdma_at memory = {
+		.region = bgdma_region_handle(e->rma->memory),
+		.offset = e->ch->scratch,
+	};
+	char *scratch = (char *)bgdma_region_addr(e->rma->memory) +
+			e->ch->scratch;
+	int ret;
+
+	bits_write(scratch, *bits, bytes);
+	ret = atomic_inject(e, op, type, bytes, to, memory, compare,
+			    BGDMA_DESC_FETCH);
+	if (!ret)
+		ret = bgdma_inj_submit(e->ch->fifo);
+	if (!ret)
+		ret = rma_channel_wait(e->rma, e->ch, e->seq);
+	if (!ret)
+		ret = rma_errno(e->code);
+	*bits = bits_read(scratch, bytes);
+	return ret;
+}
+
+static int element_by_us(struct bgdma_rma_epoch *e,
+			 const struct bgdma_update_attr *a, int type,
+			 uint32_t bytes, struct bgdma_at to, uint64_t with,
+			 uint64_t *was)
+{
+	uint64_t next, now = 0;
+	int ret;
+
+	ret = scratch_atomic(e, BGDMA_ATOMIC_READ, type, bytes, to, 0, &now);
+	do {
+		if (ret)
+			return ret;
+		*was = now;
+		next = compute(a->op, a->type, *was, with);
+		now = next;
+		ret = scratch_atomic(e, BGDMA_ATOMIC_CAS, type, bytes, to, *was,
+				     &now);
+	} while (ret || now != *was);
+	return 0;
+}
+
+static int update_by_us(struct bgdma_rma_epoch *e,
+			const struct bgdma_update_attr *a, int type,
+			uint32_t bytes, struct bgdma_at to)
+{
+	uint64_t with, was = 0;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < a->count; i++, to.offset += bytes) {
+		with = operand(a, i, bytes);
+		ret = element_by_us(e, a, type, bytes, to, with, &was);
+		if (!ret && a->result.region)
+			bits_write(place_memory(&a->result) +
+				   (uint64_t)i * bytes, was, bytes);
+	}
+	return ret;
+}
+
+/* ------------------------------------------------------------------------ */
+
+int bgdma_epoch_update_sized(struct bgdma_rma_epoch *epoch,
+			     const struct bgdma_update_attr *attr, size_t size)
+{
+	const struct bgdma_update_attr *a = attr;
+	struct bgdma_update_attr copy;
+	struct bgdma_at to;
+	uint32_t bytes;
+	int ret, type;
+
+	if (bgdma_unlikely(size != sizeof(*a))) {
+		ret = attr_copy(&copy, sizeof(copy), attr, size);
+		if (ret)
+			return ret;
+		a = &copy;
+	}
+	if (bgdma_unlikely(!update_makes_sense(a)))
+		return -EINVAL;
+	type = engine_type(a->type);
+	bytes = bgdma_atomic_bytes((enum bgdma_atomic_type)type);
+	rma_lock(epoch->rma);
+	ret = epoch_place(epoch, a->at, (uint64_t)a->count * bytes, &to);
+	if (!ret)
+		ret = by_engine(a->op, a->type) ?
+		      update_by_engine(epoch, a, type, bytes, to) :
+		      update_by_us(epoch, a, type, bytes, to);
+	if (!ret) {
+		if (a->request)
+			request_make(epoch, a->request, false);
+		if (!a->more)
+			ret = bgdma_inj_submit(epoch->ch->fifo);
+	}
+	rma_unlock(epoch->rma);
+	return ret;
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Windows: memory with a gate, and what each process knows of the others' part.
+ * They are made in the same order everywhere, so a number names them.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <asm/byteorder.h>
+
+#include "internal.h"
+
+/* The word of a packet: number, kind and detail. */
+#define NUMBER_SHIFT	16
+#define KIND_SHIFT	8
+#define DETAIL_MASK	0xffU
+
+#define EPOCHS_DEFAULT	64
+#define EPOCHS_EACH	2
+
+/* ---- Packets ----------------------------------------------------------- */
+
+int window_send(struct bgdma_window *window, uint32_t dest, unsigned int kind,
+		unsigned int detail, const void *data, size_t length)
+{
+	struct bgdma_rma *rma = window->rma;
+	const struct bgdma_send_attr send = {
+		.operation = rma->operation, .dest = dest,
+		.word = (uint64_t)window->number << NUMBER_SHIFT |
+			(uint64_t)kind << KIND_SHIFT | detail,
+		.data = data, .length = length,
+	};
+	int ret;
+
+	while ((ret = bgdma_endpoint_send(rma->ep, &send)) == -EAGAIN) {
+		ret = bgdma_endpoint_wait(rma->ep, -1);
+		if (ret && ret != -EINTR)
+			break;
+	}
+	return ret;
+}
+
+static struct bgdma_window *window_find(struct bgdma_rma *rma, uint64_t number)
+{
+	struct bgdma_window *window;
+
+	for (window = rma->windows; window; window = window->next)
+		if (window->number == number)
+			return window;
+	return NULL;
+}
+
+static struct bgdma_window *window_new(struct bgdma_rma *rma, uint32_t number)
+{
+	struct bgdma_window *window = calloc(1, sizeof(*window));
+
+	if (!window)
+		return NULL;
+	window->peer = calloc(rma->size, sizeof(*window->peer));
+	if (!window->peer) {
+		free(window);
+		return NULL;
+	}
+	window->rma = rma;
+	window->number = number;
+	window->trap = -1;
+	window->next = rma->windows;
+	rma->windows = window;
+	return window;
+}
+
+#define ERRNOS		4096	/* so many, as results of calls */
+
+static int on_part(struct bgdma_window *window, uint32_t rank,
+		   const struct bgdma_packet *packet)
+{
+	struct window_peer *peer = &window->peer[rank];
+	struct part_wire wire;
+
+	if (packet->bytes != sizeof(wire) || peer->told)
+		return -EBADMSG;
+	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
+	if (__le32_to_cpu(wire.status) >= ERRNOS)
+		return -EBADMSG;
+	peer->told = true;
+	peer->status = -(int)__le32_to_cpu(wire.status);
+	peer->region = __le32_to_cpu(wire.region);
+	peer->unit = __le32_to_cpu(wire.unit);
+	peer->length = __le64_to_cpu(wire.length);
+	peer->queue = __le16_to_cpu(wire.queue);
+	return 0;
+}
+
+int on_window(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct bgdma_rma *rma = arg;
+	uint64_t word = bgdma_packet_word(packet);
+	uint64_t number = word >> NUMBER_SHIFT;
+	unsigned int kind = word >> KIND_SHIFT & 0xff;
+	unsigned int detail = word & DETAIL_MASK;
+	struct bgdma_window *window = window_find(rma, number);
+
+	if (packet->flags & BGDMA_PACKET_ERROR)
+		return 0;
+	/* Others may be faster than we, by one window. */
+	if (!window && kind == PACKET_PART && number == rma->created) {
+		window = window_new(rma, (uint32_t)number);
+		if (!window)
+			return -EAGAIN;
+	}
+	if (!window)
+		return -EBADMSG;
+	switch (kind) {
+	case PACKET_PART:
+		return on_part(window, rank, packet);
+	case PACKET_BARRIER:
+		if (!barrier_is_from(window, detail & ~BARRIER_BROKEN, rank))
+			return -EBADMSG;
+		barrier_arrived(window, detail & ~BARRIER_BROKEN,
+				detail & BARRIER_BROKEN);
+		return 0;
+	case PACKET_POST:
+		window->peer[rank].posts++;
+		return 0;
+	case PACKET_COMPLETE:
+		window->peer[rank].completes++;
+		return 0;
+	case PACKET_ATTACH:
+		return on_attach(window, rank, packet);
+	default:
+		return -EBADMSG;
+	}
+}
+
+/* ---- The own part ------------------------------------------------------ */
+
+static uint32_t epochs_default(const struct bgdma_rma *rma)
+{
+	uint32_t epochs = EPOCHS_EACH * rma->size;
+
+	if (epochs < EPOCHS_DEFAULT)
+		return EPOCHS_DEFAULT;
+	return epochs < BGDMA_EPOCHS_MAX ? epochs : BGDMA_EPOCHS_MAX;
+}
+
+/* Who has no memory still has a gate, of a page. */
+static int region_create(struct bgdma_window *window)
+{
+	const struct bgdma_window_attr *a = &window->attr;
+	const uint32_t rights = BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE;
+	struct bgdma_ctx *ctx = window->rma->ctx;
+
+	if (a->addr && a->length && !a->dynamic)
+		return bgdma_region_register(ctx, a->addr, a->length, rights,
+					     &window->region);
+	return bgdma_region_alloc(ctx, a->length ? a->length : 1, rights,
+				  &window->region);
+}
+
+static int part_create(struct bgdma_window *window)
+{
+	struct bgdma_window_attr *a = &window->attr;
+	struct bgdma_rma *rma = window->rma;
+	int ret;
+
+	if (!a->unit)
+		a->unit = 1;
+	if (!a->epochs)
+		a->epochs = epochs_default(rma);
+	if (a->trap > BGDMA_TRAP_ALL || (a->dynamic && (a->length || a->trap)))
+		return -EINVAL;
+	ret = region_create(window);
+	if (!ret && a->trap)
+		ret = trap_create(window);
+	if (!ret)
+		ret = bgdma_gate_create(window->region, a->epochs,
+					a->trap ? BGDMA_GATE_ASK : 0);
+	if (!ret)
+		ret = bgdma_endpoint_expose(rma->ep, window->region,
+					    BGDMA_RIGHT_READ |
+					    BGDMA_RIGHT_WRITE |
+					    BGDMA_RIGHT_ATOMIC |
+					    BGDMA_RIGHT_EPOCH);
+	return ret;
+}
+
+static int queue_open(struct bgdma_rma *rma)
+{
+	int ret;
+
+	if (rma->open)
+		return 0;
+	ret = bgdma_endpoint_grant(rma->ep, BGDMA_KIND_RGET_QUEUE,
+				   bgdma_rgq_id(rma->queue), 1, 0);
+	rma->open = !ret;
+	return ret;
+}
+
+/* ---- Meeting ----------------------------------------------------------- */
+
+static int parts_send(struct bgdma_window *window, int status)
+{
+	const struct bgdma_rma *rma = window->rma;
+	const struct bgdma_window_attr *a = &window->attr;
+	const struct part_wire wire = {
+		.status = __cpu_to_le32((uint32_t)-status),
+		.region = __cpu_to_le32(window->region ?
+				bgdma_region_handle(window->region) : 0),
+		.unit = __cpu_to_le32(a->unit),
+		.queue = __cpu_to_le16(bgdma_rgq_id(rma->queue)),
+		.length = __cpu_to_le64(a->length),
+	};
+	uint32_t i;
+	int ret, first = 0;
+
+	/* Whoever lives hears of it, whatever has become of the others. */
+	for (i = 0; i < rma->size; i++) {
+		ret = window_send(window, i, PACKET_PART, 0, &wire,
+				  sizeof(wire));
+		if (ret && !first)
+			first = ret;
+	}
+	return first;
+}
+
+static bool parts_there(void *arg)
+{
+	const struct bgdma_window *window = arg;
+	uint32_t i;
+
+	for (i = 0; i < window->rma->size; i++)
+		if (!window->peer[i].told && !window->rma->peer[i].down)
+			return false;
+	return true;
+}
+
+/* What all say together: the same everywhere, unless somebody died. */
+static int parts_status(const struct bgdma_window *window)
+{
+	uint32_t i;
+
+	for (i = 0; i < window->rma->size; i++) {
+		if (!window->peer[i].told)
+			return -EHOSTDOWN;
+		if (window->peer[i].status)
+			return window->peer[i].status;
+	}
+	return 0;
+}
+
+static struct bgdma_window *window_own(struct bgdma_rma *rma)
+{
+	struct bgdma_window *window;
+
+	rma_lock(rma);
+	window = window_find(rma, rma->created);
+	if (!window)
+		window = window_new(rma, rma->created);
+	if (window) {
+		window->created = true;
+		rma->created++;
+	}
+	rma_unlock(rma);
+	return window;
+}
+
+int bgdma_window_create_sized(struct bgdma_rma *rma,
+			      const struct bgdma_window_attr *attr, size_t size,
+			      struct bgdma_window **windowp)
+{
+	struct bgdma_window_attr own;
+	struct bgdma_window *window;
+	int ret, status;
+
+	ret = attr_copy(&own, sizeof(own), attr, size);
+	if (ret)
+		return ret;
+	if (!bgdma_endpoint_peer(rma->ep, 0))
+		return -ENOTCONN;
+	window = window_own(rma);
+	if (!window)
+		return -ENOMEM;
+	window->attr = own;
+	status = queue_open(rma);
+	if (!status)
+		status = part_create(window);
+	ret = parts_send(window, status);
+	if (!ret)
+		ret = rma_wait(rma, parts_there, window);
+	if (!ret)
+		ret = parts_status(window);
+	if (ret) {
+		rma_lock(rma);
+		window_drop(window, true);
+		rma_unlock(rma);
+		return ret;
+	}
+	*windowp = window;
+	return 0;
+}
+
+/* ---- The end ----------------------------------------------------------- */
+
+void window_drop(struct bgdma_window *window, bool regions)
+{
+	struct bgdma_window **link = &window->rma->windows;
+	struct bgdma_rma_epoch *e;
+	uint32_t i;
+
+	while (*link != window)
+		link = &(*link)->next;
+	*link = window->next;
+	trap_destroy(window);
+	for (i = 0; i < window->rma->size; i++)
+		attached_free(window->peer[i].attached, regions);
+	if (regions)
+		(void)bgdma_region_free(window->region);
+	while ((e = window->open)) {
+		window->open = e->next;
+		free(e);
+	}
+	free(window->exposed);
+	free(window->peer);
+	free(window);
+}
+
+int bgdma_window_free(struct bgdma_window *window)
+{
+	struct bgdma_rma *rma;
+	bool open;
+	int ret;
+
+	if (!window)
+		return 0;
+	rma = window->rma;
+	rma_lock(rma);
+	open = window->open || window->n_exposed;
+	rma_unlock(rma);
+	if (open)
+		return -EBUSY;
+	ret = window_barrier(window);
+	rma_lock(rma);
+	window_drop(window, true);
+	rma_unlock(rma);
+	return ret;
+}
+
+/* ---- Looking ----------------------------------------------------------- */
+
+struct bgdma_window *window_of_region(struct bgdma_rma *rma, uint32_t handle)
+{
+	struct bgdma_window *window;
+
+	for (window = rma->windows; window; window = window->next)
+		if (window->region &&
+		    bgdma_region_handle(window->region) == handle)
+			return window;
+	return NULL;
+}
+
+void *bgdma_window_addr(const struct bgdma_window *window)
+{
+	return bgdma_region_addr(window->region);
+}
+
+struct bgdma_region *bgdma_window_region(const struct bgdma_window *window)
+{
+	return window->region;
+}
+
+uint64_t bgdma_window_length(const struct bgdma_window *window, uint32_t rank)
+{
+	return rank < window->rma->size ? window->peer[rank].length : 0;
+}

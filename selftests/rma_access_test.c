@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Accesses to windows: puts and gets of every form, updates, requests.
+ */
+#include <stdint.h>
+
+#include "kselftest_harness.h"
+#include "rma_util.h"
+
+/* The last process has the window that the others access. */
+static int opened(struct accessor *a, struct bgdma_rma_epoch **e)
+{
+	require_is(0, accessor_open(a));
+	require_is(0, bgdma_epoch_begin(a->window, a->m.size - 1, 1, 0, e));
+	return 0;
+}
+
+static int closed(struct accessor *a, struct bgdma_rma_epoch *e)
+{
+	require_is(0, bgdma_epoch_close(e));
+	return accessor_close(a);
+}
+
+/* ---- Sizes ------------------------------------------------------------- */
+
+static int sizes(uint32_t rank, uint32_t size, void *arg)
+{
+	static const uint32_t lengths[] = {
+		0, 1, 7, 8, 24, 25, 4095, 4096, 4097, 30000,
+	};
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint32_t i, length, at;
+
+	(void)arg;
+	if (opened(&a, &e))
+		return 1;
+	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		length = lengths[i];
+		at = rank * 31000 + 3;
+		mark(a.local, length + 1, i);
+		memset(a.local + 40000, 0xee, length + 1);
+		require_is(0, put(&a, e, 0, length, at));
+		require_is(0, bgdma_epoch_flush(e));
+		require_is(0, get(&a, e, 40000, length, at));
+		require_is(0, bgdma_epoch_flush(e));
+		require(is_marked(a.local + 40000, length, i));
+		require_is(0xee, a.local[40000 + length]);
+	}
+	require_is(-ERANGE, put(&a, e, 0, 2, WINDOW - 1));
+	require_is(-ERANGE, get(&a, e, 0, 2, WINDOW - 1));
+	require_is(-ERANGE, put(&a, e, 0, UINT32_MAX / 8, UINT64_MAX - 8));
+	require_is(-EMSGSIZE, put(&a, e, 0, BGDMA_LENGTH_MAX + 1ULL, 0));
+	require_is(-EINVAL, bgdma_epoch_put(e, &(struct bgdma_access_attr){
+			.length = 8 }));
+	(void)size;
+	return closed(&a, e);
+}
+
+TEST(access_of_every_size)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, sizes, NULL, -1));
+	EXPECT_TRUE(job_run(1, sizes, NULL, -1));
+}
+
+/* ---- Forms ------------------------------------------------------------- */
+
+#define BLOCKS	100
+
+static int forms(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_stride out = { BLOCKS, 10, 32 };
+	const struct bgdma_stride in = { BLOCKS, 20, 32 };
+	struct bgdma_piece piece[BLOCKS];
+	struct bgdma_access_attr attr;
+	struct bgdma_epoch_info info;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint32_t i;
+
+	(void)arg;
+	if (opened(&a, &e))
+		return 1;
+	mark(a.local, BLOCKS * 10, rank);
+	attr = access_at(&a, 0, 10, rank * 10);
+	require_is(0, bgdma_epoch_put_strided(e, &attr, &out));
+	bgdma_epoch_info(e, &info);
+	require_is(BLOCKS, info.puts);
+	require_is(0, bgdma_epoch_flush(e));
+	attr.local.offset = 4000;
+	require_is(0, bgdma_epoch_get_strided(e, &attr, &in));
+	require_is(0, bgdma_epoch_flush(e));
+	for (i = 0; i < BLOCKS; i++) {
+		require_is(0, memcmp(a.local + i * 10, a.local + 4000 + i * 20,
+				     10));
+		/* Backwards, pieces of other lengths. */
+		piece[i] = (struct bgdma_piece){
+			.local = (BLOCKS - 1 - i) * 10,
+			.at = (BLOCKS - 1 - i) * 32, .length = i % 11,
+		};
+		if (piece[i].length > 10)
+			piece[i].length = 10;
+	}
+	attr.local.offset = 10000;
+	require_is(0, bgdma_epoch_get_pieces(e, &attr, piece, BLOCKS));
+	require_is(0, bgdma_epoch_flush(e));
+	for (i = 0; i < BLOCKS; i++)
+		require_is(0, memcmp(a.local + piece[i].local,
+				     a.local + 10000 + piece[i].local,
+				     piece[i].length));
+	require_is(0, bgdma_epoch_put_pieces(e, &attr, piece, BLOCKS));
+	require_is(0, bgdma_epoch_flush(e));
+	bgdma_epoch_info(e, &info);
+	require_is(2 * BLOCKS, info.puts);
+
+	/* All or nothing, if one is outside. */
+	piece[BLOCKS - 1].at = WINDOW;
+	piece[BLOCKS - 1].length = 1;
+	require_is(-ERANGE, bgdma_epoch_put_pieces(e, &attr, piece, BLOCKS));
+	require_is(-ERANGE, bgdma_epoch_get_strided(e, &attr,
+			&(struct bgdma_stride){ 3, 1, UINT64_MAX / 2 }));
+	require_is(0, bgdma_epoch_put_pieces(e, &attr, NULL, 0));
+	require_is(-EINVAL, bgdma_epoch_put_pieces(e, &attr, NULL, 1));
+	bgdma_epoch_info(e, &info);
+	require_is(2 * BLOCKS, info.puts);
+	(void)size;
+	return closed(&a, e);
+}
+
+TEST(access_strided_and_indexed)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, forms, NULL, -1));
+}
+
+/* ---- Updates ----------------------------------------------------------- */
+
+#define ADDS	500
+#define REALS	100	/* of which several descriptors each are made */
+
+/* All add to words of every type of one window, one in each of several ways. */
+static int updates(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_update_attr add = { .op = BGDMA_ATOMIC_ADD, .count = 1 };
+	uint64_t *words;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint32_t i, type;
+	double real;
+	float shorter;
+
+	(void)arg;
+	(void)rank;
+	if (opened(&a, &e))
+		return 1;
+	words = (uint64_t *)(void *)a.local;
+	for (i = 0; i < ADDS; i++) {
+		for (type = BGDMA_ATOMIC_S32; type <= BGDMA_ATOMIC_U64;
+		     type++) {
+			add.type = type;
+			add.at = type * 8;
+			add.operand = 3;
+			require_is(0, bgdma_epoch_update(e, &add));
+		}
+		if (i >= REALS)
+			continue;
+		real = 0.5;
+		memcpy(&add.operand, &real, sizeof(real));
+		add.type = BGDMA_RMA_DOUBLE;
+		add.at = 64;
+		require_is(0, bgdma_epoch_update(e, &add));
+		shorter = 0.25f;
+		add.operand = 0;
+		memcpy(&add.operand, &shorter, sizeof(shorter));
+		add.type = BGDMA_RMA_FLOAT;
+		add.at = 72;
+		require_is(0, bgdma_epoch_update(e, &add));
+	}
+	require_is(0, bgdma_epoch_flush(e));
+	require_is(0, meet(&a));
+	require_is(0, get(&a, e, 0, 80, 0));
+	require_is(0, bgdma_epoch_flush(e));
+	require_is(3 * ADDS * size, (uint32_t)words[0]);
+	require_is(3 * ADDS * size, (uint32_t)words[1]);
+	require_is(3 * ADDS * size, words[2]);
+	require_is(3 * ADDS * size, words[3]);
+	memcpy(&real, &words[8], sizeof(real));
+	require(real == 0.5 * REALS * size);
+	memcpy(&shorter, &words[9], sizeof(shorter));
+	require(shorter == 0.25f * REALS * (float)size);
+	return closed(&a, e);
+}
+
+TEST(update_sums_of_every_type)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, updates, NULL, -1));
+}
+
+struct step {
+	unsigned int op;
+	int64_t operand, before, after;
+};
+
+static int operators(uint32_t rank, uint32_t size, void *arg)
+{
+	static const struct step steps[] = {
+		{ BGDMA_ATOMIC_SWAP, -6, 0, -6 },
+		{ BGDMA_ATOMIC_ADD, 2, -6, -4 },
+		{ BGDMA_ATOMIC_MUL, 3, -4, -12 },
+		{ BGDMA_ATOMIC_MIN, 5, -12, -12 },
+		{ BGDMA_ATOMIC_MAX, 5, -12, 5 },
+		{ BGDMA_ATOMIC_AND, 6, 5, 4 },
+		{ BGDMA_ATOMIC_OR, 3, 4, 7 },
+		{ BGDMA_ATOMIC_XOR, 2, 7, 5 },
+		{ BGDMA_ATOMIC_READ, 99, 5, 5 },
+		{ BGDMA_RMA_LAND, 0, 5, 0 },
+		{ BGDMA_RMA_LOR, 8, 0, 1 },
+		{ BGDMA_RMA_LXOR, 8, 1, 0 },
+	};
+	static const unsigned int types[] = {
+		BGDMA_ATOMIC_S32, BGDMA_ATOMIC_S64, BGDMA_RMA_FLOAT,
+		BGDMA_RMA_DOUBLE,
+	};
+	struct bgdma_update_attr u = { .count = 1 };
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	unsigned int i, t;
+	int64_t was;
+
+	(void)arg;
+	(void)size;
+	if (opened(&a, &e))
+		return 1;
+	u.result = (struct bgdma_place){ a.region, 128 };
+	for (t = 0; t < 4; t++) {
+		/* A number of a type, as bits and back. */
+		for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+			const struct step *s = &steps[i];
+			bool bits = s->op >= BGDMA_ATOMIC_AND &&
+				    s->op <= BGDMA_ATOMIC_XOR;
+
+			u.type = types[t];
+			u.op = s->op;
+			u.at = rank * 64 + t * 8;
+			u.operand = 0;
+			if (bits && t >= 2) {
+				require_is(-EINVAL, bgdma_epoch_update(e, &u));
+				u.op = BGDMA_ATOMIC_SWAP;
+			}
+			if (t == 0 || t == 1) {
+				u.operand = (uint64_t)s->operand;
+			} else if (t == 2) {
+				float f = (float)(bits ? s->after : s->operand);
+
+				memcpy(&u.operand, &f, sizeof(f));
+			} else {
+				double d = (double)(bits ? s->after :
+							   s->operand);
+
+				memcpy(&u.operand, &d, sizeof(d));
+			}
+			if (t == 0)
+				u.operand &= 0xffffffff;
+			require_is(0, bgdma_epoch_update(e, &u));
+			require_is(0, bgdma_epoch_flush(e));
+			if (t == 0)
+				was = *(int32_t *)(void *)(a.local + 128);
+			else if (t == 1)
+				was = *(int64_t *)(void *)(a.local + 128);
+			else if (t == 2)
+				was = (int64_t)*(float *)(void *)(a.local +
+								  128);
+			else
+				was = (int64_t)*(double *)(void *)(a.local +
+								   128);
+			require_is(s->before, was);
+		}
+	}
+	return closed(&a, e);
+}
+
+TEST(update_with_every_operator)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, operators, NULL, -1));
+}
+
+#define ELEMENTS	300
+
+/* Arrays of them; with fetch, in place and beside. */
+static int arrays(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_update_attr u = {
+		.op = BGDMA_ATOMIC_ADD, .type = BGDMA_ATOMIC_U64,
+		.count = ELEMENTS,
+	};
+	uint64_t *from, *result;
+	double *real;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint32_t i;
+
+	(void)arg;
+	(void)size;
+	if (opened(&a, &e))
+		return 1;
+	from = (uint64_t *)(void *)a.local;
+	result = (uint64_t *)(void *)(a.local + 8192);
+	real = (double *)(void *)a.local;
+	u.at = rank * 8192;
+	u.local = (struct bgdma_place){ a.region, 0 };
+	for (i = 0; i < ELEMENTS; i++)
+		from[i] = i;
+	require_is(0, bgdma_epoch_update(e, &u));
+	u.result = (struct bgdma_place){ a.region, 8192 };
+	require_is(0, bgdma_epoch_update(e, &u));
+	require_is(0, bgdma_epoch_flush(e));
+	for (i = 0; i < ELEMENTS; i++) {
+		require_is(i, from[i]);
+		require_is(i, result[i]);
+	}
+	u.result = u.local;
+	require_is(0, bgdma_epoch_update(e, &u));
+	require_is(0, bgdma_epoch_flush(e));
+	for (i = 0; i < ELEMENTS; i++)
+		require_is(2 * i, from[i]);
+	u.op = BGDMA_ATOMIC_READ;
+	u.result.offset = 8192;
+	require_is(0, bgdma_epoch_update(e, &u));
+	require_is(0, bgdma_epoch_flush(e));
+	for (i = 0; i < ELEMENTS; i++)
+		require_is(3 * i, result[i]);
+
+	u.op = BGDMA_ATOMIC_SWAP;
+	u.type = BGDMA_RMA_DOUBLE;
+	u.result.region = NULL;
+	for (i = 0; i < ELEMENTS; i++)
+		real[i] = i;
+	require_is(0, bgdma_epoch_update(e, &u));
+	u.op = BGDMA_ATOMIC_MUL;
+	u.result.region = a.region;
+	require_is(0, bgdma_epoch_update(e, &u));
+	real = (double *)(void *)(a.local + 8192);
+	for (i = 0; i < ELEMENTS; i++)
+		require(real[i] == i);
+	require_is(0, get(&a, e, 8192, 8 * ELEMENTS, rank * 8192));
+	require_is(0, bgdma_epoch_flush(e));
+	for (i = 0; i < ELEMENTS; i++)
+		require(real[i] == (double)i * i);
+
+	/* What makes no sense. */
+	u.type = 9;
+	require_is(-EINVAL, bgdma_epoch_update(e, &u));
+	u.type = BGDMA_ATOMIC_U32;
+	u.op = 10;
+	require_is(-EINVAL, bgdma_epoch_update(e, &u));
+	u.op = BGDMA_ATOMIC_CAS;
+	require_is(-EINVAL, bgdma_epoch_update(e, &u));
+	u.op = BGDMA_ATOMIC_READ;
+	u.result.region = NULL;
+	require_is(-EINVAL, bgdma_epoch_update(e, &u));
+	u.op = BGDMA_ATOMIC_ADD;
+	u.local.region = NULL;
+	require_is(-EINVAL, bgdma_epoch_update(e, &u));
+	u.count = 0;
+	require_is(-EINVAL, bgdma_epoch_update(e, &u));
+	u.count = 1;
+	u.at = WINDOW;
+	require_is(-ERANGE, bgdma_epoch_update(e, &u));
+	return closed(&a, e);
+}
+
+TEST(update_arrays)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, arrays, NULL, -1));
+}
+
+/* All take numbers, each of which comes once; and a lock by swapping. */
+static int tickets(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_update_attr take = {
+		.op = BGDMA_ATOMIC_ADD, .type = BGDMA_ATOMIC_U64, .count = 1,
+		.operand = 1,
+	};
+	struct bgdma_update_attr swap = {
+		.op = BGDMA_ATOMIC_CAS, .type = BGDMA_ATOMIC_U32, .count = 1,
+		.at = 8,
+	};
+	uint64_t last = 0, *ticket;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint32_t i, won = 0, *was;
+
+	(void)arg;
+	if (opened(&a, &e))
+		return 1;
+	ticket = (uint64_t *)(void *)a.local;
+	was = (uint32_t *)(void *)(a.local + 8);
+	take.result = (struct bgdma_place){ a.region, 0 };
+	swap.result = (struct bgdma_place){ a.region, 8 };
+	for (i = 0; i < ADDS; i++) {
+		require_is(0, bgdma_epoch_update(e, &take));
+		require_is(0, bgdma_epoch_flush(e));
+		require(!i || *ticket > last);
+		last = *ticket;
+		require(last < ADDS * size);
+		/* Count to the next number, if nobody does before. */
+		swap.compare = i;
+		swap.operand = i + 1;
+		require_is(0, bgdma_epoch_update(e, &swap));
+		require_is(0, bgdma_epoch_flush(e));
+		won += *was == i;
+	}
+	/* How often all of us won is how far it got. */
+	take.at = 16;
+	take.operand = won;
+	require_is(0, bgdma_epoch_update(e, &take));
+	require_is(0, bgdma_epoch_flush(e));
+	require_is(0, meet(&a));
+	require_is(0, get(&a, e, 0, 24, 0));
+	require_is(0, bgdma_epoch_flush(e));
+	require_is(ADDS * size, ticket[0]);
+	require_is(*was, ticket[2]);
+	(void)rank;
+	return closed(&a, e);
+}
+
+TEST(update_fetch_and_add_and_compare_and_swap)
+{
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(4, tickets, NULL, -1));
+}
+
+/* ---- Requests ---------------------------------------------------------- */
+
+static int requests(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_rma_request r[4] = { { 0 } };
+	struct bgdma_update_attr u = {
+		.op = BGDMA_ATOMIC_ADD, .type = BGDMA_ATOMIC_U64, .count = 1,
+		.operand = 5, .request = &r[2],
+	};
+	struct bgdma_access_attr attr;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint32_t i;
+	bool done;
+
+	(void)arg;
+	(void)size;
+	if (opened(&a, &e))
+		return 1;
+	require_is(-EINVAL, bgdma_rma_wait(&r[0]));
+	require_is(-EINVAL, bgdma_rma_test(&r[0], &done));
+	u.at = rank * 16384;
+	u.result = (struct bgdma_place){ a.region, 200000 };
+	for (i = 0; i < 50; i++) {
+		mark(a.local, 16000, i);
+		attr = access_at(&a, 0, 16000, rank * 16384 + 8);
+		attr.request = &r[0];
+		attr.more = i % 2;
+		require_is(0, bgdma_epoch_put(e, &attr));
+		require_is(0, bgdma_rma_wait(&r[0]));
+		require_is(0, bgdma_rma_test(&r[0], &done));
+		require(done);
+		attr.local.offset = 100000;
+		attr.request = &r[1];
+		require_is(0, bgdma_epoch_get(e, &attr));
+		require_is(0, bgdma_epoch_update(e, &u));
+		require_is(0, bgdma_rma_wait(&r[2]));
+		require_is(5 * i, *(uint64_t *)(void *)(a.local + 200000));
+		do {
+			require_is(0, bgdma_rma_test(&r[1], &done));
+		} while (!done);
+		require(is_marked(a.local + 100000, 16000, i));
+	}
+	/* Those of an epoch that is over. */
+	attr.request = &r[3];
+	require_is(0, bgdma_epoch_get(e, &attr));
+	require_is(0, bgdma_epoch_close(e));
+	require_is(0, bgdma_rma_test(&r[3], &done));
+	require(done);
+	require_is(0, bgdma_epoch_begin(a.window, 1, 1, 0, &e));
+	require_is(0, bgdma_rma_wait(&r[3]));
+	return closed(&a, e);
+}
+
+TEST(access_requests)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, requests, NULL, -1));
+}
+
+/*
+ * Throttling must not come down to one access at a time: as many are under way
+ * as the FIFO holds, and more than it holds all get there.
+ */
+static int outstanding(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_access_attr attr;
+	struct bgdma_epoch_info info;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint32_t i;
+
+	(void)arg;
+	(void)size;
+	if (opened(&a, &e))
+		return 1;
+	attr = access_at(&a, 0, 8, rank * 8);
+	attr.more = true;
+	for (i = 0; i < 200; i++)
+		require_is(0, bgdma_epoch_get(e, &attr));
+	bgdma_epoch_info(e, &info);
+	require_is(200, info.gets);
+	attr.more = false;
+	for (i = 0; i < 3000; i++) {
+		a.local[0] = (uint8_t)i;
+		require_is(0, i % 2 ? bgdma_epoch_put(e, &attr) :
+				      bgdma_epoch_get(e, &attr));
+	}
+	require_is(0, bgdma_epoch_flush(e));
+	bgdma_epoch_info(e, &info);
+	require_is(0, info.gets);
+	require_is(1500, info.puts);
+	return closed(&a, e);
+}
+
+TEST(ep2_ep3_as_many_under_way_as_there_is_room_for)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, outstanding, NULL, -1));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Deaths, at every step of an epoch: nobody hangs, and who lives is told of whom.
+ */
+#include "kselftest_harness.h"
+#include "rma_util.h"
+
+/* The victim stops everything here, as a crash would. */
+static void die(void)
+{
+	kill(getpid(), SIGKILL);
+	for (;;)
+		pause();
+}
+
+static bool troubled(void *arg)
+{
+	const struct accessor *a = arg;
+
+	return a->troubles > 0;
+}
+
+/* ---- The origin dies (EP-8) -------------------------------------------- */
+
+enum origin_step {
+	ORIGIN_WAITS,		/* for its limitation */
+	ORIGIN_BEGAN,
+	ORIGIN_PUT,		/* and got */
+	ORIGIN_PUTS,		/* while a long put is under way */
+	ORIGIN_CLOSING,
+	ORIGIN_STEPS
+};
+
+static int dying_origin(struct accessor *a, enum origin_step step)
+{
+	struct bgdma_rma_epoch *e;
+
+	if (step == ORIGIN_WAITS) {
+		/* Rank 0 has it: this does not return. */
+		(void)bgdma_epoch_begin(a->window, 0, 7, BGDMA_EPOCH_EXCLUSIVE,
+					&e);
+		return 1;
+	}
+	require_is(0, bgdma_epoch_begin(a->window, 0, 7, BGDMA_EPOCH_EXCLUSIVE,
+					&e));
+	if (step >= ORIGIN_PUT) {
+		require_is(0, put(a, e, 0, 8, 0));
+		require_is(0, get(a, e, 0, 8, 0));
+		require_is(0, bgdma_epoch_flush(e));
+	}
+	if (step == ORIGIN_PUTS)
+		require_is(0, put(a, e, 0, WINDOW, 0));
+	if (step == ORIGIN_CLOSING)
+		require_is(0, bgdma_epoch_closing(e));
+	die();
+	return 1;
+}
+
+/* Rank 0 is the target, 1 dies, 2 waits for what 1 has. */
+static int origin_dies(uint32_t rank, uint32_t size, void *arg)
+{
+	enum origin_step step = *(enum origin_step *)arg;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	pid_t *victim = (pid_t *)arg + 1;
+
+	(void)size;
+	require_is(0, accessor_open(&a));
+	if (step == ORIGIN_WAITS && rank == 0)
+		require_is(0, bgdma_epoch_begin(a.window, 0, 9,
+						BGDMA_EPOCH_EXCLUSIVE, &e));
+	require_is(0, meet(&a));
+	if (rank == 1) {
+		store(victim, getpid());
+		return dying_origin(&a, step);
+	}
+	if (rank == 0) {
+		if (step == ORIGIN_WAITS) {
+			require(until(at_gate(&a, NULL) >= 2));
+			require(until(load(victim)));
+			require_is(0, kill(load(victim), SIGKILL));
+		}
+		require_is(0, member_until(&a.m, troubled, &a));
+		require_is(1, a.troubles);
+		require(!a.last.origin);
+		require(a.last.window == a.window);
+		require_is(1, a.last.rank);
+		require_is(7, a.last.epoch);
+		require_is(BGDMA_E_PEER_DOWN, a.last.code);
+		if (step >= ORIGIN_PUT)
+			require(a.last.got >= 1);
+		else
+			require_is(0, a.last.got);
+		if (step == ORIGIN_WAITS)
+			require_is(0, bgdma_epoch_close(e));
+		store(victim, -1);
+		/* Until rank 2 has left. */
+		require(until(load(victim) == -2));
+		return accessor_leave(&a);
+	}
+	require(until(load(victim) > 0 || load(victim) == -1));
+	require_is(0, bgdma_epoch_begin(a.window, 0, 7, BGDMA_EPOCH_EXCLUSIVE,
+					&e));
+	require_is(0, put(&a, e, 0, 8, 0));
+	require_is(0, bgdma_epoch_close(e));
+	/* What all do together fails, and does not hang. */
+	require(until(load(victim) == -1));
+	require_is(-EHOSTDOWN, bgdma_window_fence(a.window, 0));
+	store(victim, -2);
+	return accessor_leave(&a);
+}
+
+TEST(ep8_origin_dies_at_every_step)
+{
+	int *told = shared(64);
+	unsigned int step;
+
+	partition_new("3x1x1", "");
+	for (step = 0; step < ORIGIN_STEPS; step++) {
+		told[0] = (int)step;
+		told[1] = 0;
+		EXPECT_TRUE(job_run(3, origin_dies, told, 1));
+	}
+}
+
+/* ---- The target dies --------------------------------------------------- */
+
+enum target_step {
+	TARGET_BEFORE,
+	TARGET_WAITED_FOR,
+	TARGET_IN_EPOCH,
+	TARGET_CLOSING,
+	TARGET_STEPS
+};
+
+static int target_dies(uint32_t rank, uint32_t size, void *arg)
+{
+	enum target_step step = *(enum target_step *)arg;
+	struct bgdma_rma_epoch *e = NULL, *f;
+	struct accessor a = { 0 };
+	int *victim = (int *)arg + 1;
+	struct bgdma_epoch_info info;
+
+	(void)size;
+	require_is(0, accessor_open(&a));
+	/* Rank 2 has the window of rank 1, for which rank 0 waits. */
+	if (rank == 2 && step == TARGET_WAITED_FOR)
+		require_is(0, bgdma_epoch_begin(a.window, 1, 3,
+						BGDMA_EPOCH_EXCLUSIVE, &f));
+	if (rank == 0 && step >= TARGET_IN_EPOCH)
+		require_is(0, bgdma_epoch_begin(a.window, 1, 3, 0, &e));
+	require_is(0, meet(&a));
+	if (rank == 1) {
+		if (step == TARGET_WAITED_FOR)
+			require(until(at_gate(&a, NULL) == 2));
+		store(victim, getpid());
+		die();
+	}
+	if (rank == 2) {
+		require_is(-EHOSTDOWN, bgdma_window_fence(a.window, 0));
+		require(until(load(victim) == -1));
+		/* It had nothing that could have been lost. */
+		if (step == TARGET_WAITED_FOR)
+			(void)bgdma_epoch_close(f);
+		return accessor_leave(&a);
+	}
+	if (step == TARGET_WAITED_FOR) {
+		require_is(-EHOSTDOWN,
+			   bgdma_epoch_begin(a.window, 1, 3,
+					     BGDMA_EPOCH_EXCLUSIVE, &e));
+	} else if (step == TARGET_BEFORE) {
+		int ret;
+
+		require(until(load(victim)));
+		while (!(ret = bgdma_epoch_begin(a.window, 1, 3,
+						 BGDMA_EPOCH_EXCLUSIVE, &e)))
+			(void)bgdma_epoch_close(e);
+		require_is(-EHOSTDOWN, ret);
+	} else {
+		require(until(load(victim)));
+		if (step == TARGET_CLOSING)
+			require_is(0, bgdma_epoch_closing(e));
+		/* Until it is known; then nothing waits. */
+		while (step == TARGET_IN_EPOCH &&
+		       !bgdma_epoch_flush(e)) {
+			require_is(0, put(&a, e, 0, 8, 0));
+			require_is(0, get(&a, e, 0, 8, 0));
+		}
+		bgdma_epoch_info(e, &info);
+		if (step == TARGET_IN_EPOCH)
+			require(info.code == BGDMA_E_PEER_DOWN ||
+				info.code == BGDMA_E_NO_PEER);
+		(void)bgdma_epoch_close(e);
+		if (step == TARGET_IN_EPOCH) {
+			require_is(1, a.troubles);
+			require(a.last.origin);
+			require_is(1, a.last.rank);
+			require_is(3, a.last.epoch);
+		}
+	}
+	require_is(-EHOSTDOWN, bgdma_window_fence(a.window, 0));
+	require_is(-EHOSTDOWN, bgdma_window_lock(a.window, 1, 0));
+	/* Of others nothing is lost. */
+	require_is(0, bgdma_window_lock(a.window, 0, BGDMA_EPOCH_EXCLUSIVE));
+	require_is(0, bgdma_window_unlock(a.window, 0));
+	store(victim, -1);
+	return accessor_leave(&a);
+}
+
+TEST(x3_target_dies_at_every_step)
+{
+	int *told = shared(64);
+	unsigned int step;
+
+	partition_new("3x1x1", "");
+	for (step = 0; step < TARGET_STEPS; step++) {
+		told[0] = (int)step;
+		told[1] = 0;
+		EXPECT_TRUE(job_run(3, target_dies, told, 1));
+	}
+}
+
+/* ---- Whoever is waited for dies ---------------------------------------- */
+
+enum sync_step { SYNC_FENCE, SYNC_CREATE, SYNC_FREE, SYNC_START, SYNC_WAIT,
+		 SYNC_STEPS };
+
+static int synchronized(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr attr = { .length = 64 };
+	static const uint32_t last = 4;
+	struct bgdma_window *window;
+	struct accessor a = { 0 };
+
+	require_is(0, accessor_open(&a));
+	require_is(0, meet(&a));
+	if (rank == last)
+		die();
+	switch (*(enum sync_step *)arg) {
+	case SYNC_FENCE:
+		require_is(-EHOSTDOWN, bgdma_window_fence(a.window, 0));
+		break;
+	case SYNC_CREATE:
+		require_is(-EHOSTDOWN, bgdma_window_create(a.rma, &attr,
+							   &window));
+		break;
+	case SYNC_FREE:
+		require_is(-EHOSTDOWN, bgdma_window_free(a.window));
+		break;
+	case SYNC_START:
+		require_is(-EHOSTDOWN, bgdma_window_start(a.window, &last, 1));
+		break;
+	default:
+		(void)bgdma_window_post(a.window, &last, 1);
+		require_is(-EHOSTDOWN, bgdma_window_wait(a.window));
+		break;
+	}
+	(void)size;
+	return accessor_leave(&a);
+}
+
+TEST(x3_whoever_is_waited_for_dies)
+{
+	unsigned int step;
+
+	partition_new("5x1x1", "");
+	for (step = 0; step < SYNC_STEPS; step++)
+		EXPECT_TRUE(job_run(5, synchronized, &step, 4));
+}
+
+/* ---- The window goes --------------------------------------------------- */
+
+/* A target that frees its memory without asking: its own fault, and an error. */
+static int freed(uint32_t rank, uint32_t size, void *arg)
+{
+	int *stage = arg;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+
+	(void)size;
+	require_is(0, accessor_open(&a));
+	require_is(0, meet(&a));
+	if (rank == 1) {
+		require(until(load(stage) == 1));
+		/* As a broken program would: the handle is lost. */
+		require_is(0, bgdma_region_free(bgdma_window_region(a.window)));
+		store(stage, 2);
+		require(until(load(stage) == 3));
+		return accessor_leave(&a);
+	}
+	require_is(0, bgdma_epoch_begin(a.window, 1, 5, 0, &e));
+	require_is(0, put(&a, e, 0, 8, 0));
+	require_is(0, bgdma_epoch_flush(e));
+	store(stage, 1);
+	require(until(load(stage) == 2));
+	require_is(0, put(&a, e, 0, 8, 0));
+	require(bgdma_epoch_close(e) < 0);
+	require_is(1, a.last.rank);
+	require_is(5, a.last.epoch);
+	require(a.last.code == BGDMA_E_REGION || a.last.code == BGDMA_E_STALE);
+	store(stage, 3);
+	return accessor_leave(&a);
+}
+
+TEST(ep8_a_window_that_is_freed_in_an_epoch)
+{
+	int *stage = shared(64);
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, freed, stage, -1));
+}
+
+TEST_HARNESS_MAIN

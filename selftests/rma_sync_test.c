@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The epochs of MPI-3: locks, fences, and who lets whom.
+ */
+#include "kselftest_harness.h"
+#include "rma_util.h"
+
+#define BIG	(LOCAL / 2)
+
+static int big_open(struct accessor *a)
+{
+	const struct bgdma_window_attr window = { .length = BIG };
+
+	return accessor_open_as(a, (struct bgdma_endpoint_attr){ 0 },
+				(struct bgdma_rma_attr){ 0 }, &window);
+}
+
+static struct bgdma_update_attr addition(uint64_t at, uint64_t operand)
+{
+	return (struct bgdma_update_attr){
+		.op = BGDMA_ATOMIC_ADD, .type = BGDMA_ATOMIC_U64, .count = 1,
+		.at = at, .operand = operand,
+	};
+}
+
+/* ---- Locks ------------------------------------------------------------- */
+
+/*
+ * An unlock that comes before the accesses have: whoever gets the lock next
+ * sees all of them. Every process writes all of a window, and what it reads is
+ * all of one process.
+ */
+static int unlocked_early(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_access_attr attr;
+	struct accessor a = { 0 };
+	uint32_t i, k, who;
+
+	(void)arg;
+	require_is(0, big_open(&a));
+	for (i = 0; i < 20; i++) {
+		mark(a.local, BIG, rank);
+		attr = access_at(&a, 0, BIG, 0);
+		require_is(0, bgdma_window_lock(a.window, 0,
+						BGDMA_EPOCH_EXCLUSIVE));
+		require_is(0, bgdma_window_put(a.window, 0, &attr));
+		require_is(0, bgdma_window_unlock(a.window, 0));
+		attr.local.offset = BIG;
+		require_is(0, bgdma_window_lock(a.window, 0, i % 2 ? 0 :
+						BGDMA_EPOCH_EXCLUSIVE));
+		require_is(0, bgdma_window_get(a.window, 0, &attr));
+		require_is(0, bgdma_window_unlock(a.window, 0));
+		who = size;
+		for (k = 0; k < size; k++)
+			if (a.local[BIG] == mark_of(k, 0))
+				who = k;
+		require(who < size);
+		require(is_marked(a.local + BIG, BIG, who));
+	}
+	require_is(0, meet(&a));
+	return accessor_close(&a);
+}
+
+TEST(ep6_unlock_before_all_has_come)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, unlocked_early, NULL, -1));
+}
+
+static int locks(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_update_attr add = addition(0, 1);
+	struct accessor a = { 0 };
+	uint32_t i, target;
+
+	(void)arg;
+	require_is(0, accessor_open(&a));
+	for (i = 0; i < 100; i++) {
+		target = (rank + i) % size;
+		require_is(0, bgdma_window_lock(a.window, target, i % 3 ? 0 :
+						BGDMA_EPOCH_EXCLUSIVE));
+		require_is(-EALREADY, bgdma_window_lock(a.window, target, 0));
+		require_is(-EALREADY, bgdma_window_lock_all(a.window));
+		require_is(-EALREADY, bgdma_window_fence(a.window, 0));
+		require_is(0, bgdma_window_update(a.window, target, &add));
+		require_is(0, bgdma_window_flush(a.window, target));
+		require_is(0, bgdma_window_unlock(a.window, target));
+		require_is(-ENOLCK, bgdma_window_unlock(a.window, target));
+	}
+	/* At several targets at a time, shared: exclusive ones could meet. */
+	for (target = 0; target < size; target++)
+		require_is(0, bgdma_window_lock(a.window, target, 0));
+	for (target = 0; target < size; target++)
+		require_is(0, bgdma_window_update(a.window, target, &add));
+	require_is(0, bgdma_window_flush(a.window, BGDMA_FLUSH_ALL));
+	for (target = 0; target < size; target++)
+		require_is(0, bgdma_window_unlock(a.window, target));
+	require_is(0, meet(&a));
+	require_is(100 + size, *(uint64_t *)(void *)a.own);
+	require_is(0, at_gate(&a, NULL));
+	return accessor_close(&a);
+}
+
+TEST(lock_and_unlock)
+{
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(4, locks, NULL, -1));
+	EXPECT_TRUE(job_run(1, locks, NULL, -1));
+}
+
+/* Who is refused gets -EBUSY, and can come again. */
+static int refused(uint32_t rank, uint32_t size, void *arg)
+{
+	struct accessor a = { 0 };
+
+	(void)arg;
+	(void)size;
+	require_is(0, accessor_open(&a));
+	if (rank == 0)
+		require_is(0, bgdma_window_lock(a.window, 0,
+						BGDMA_EPOCH_EXCLUSIVE));
+	require_is(0, bgdma_job_fence(a.m.job));
+	if (rank == 1) {
+		require_is(-EBUSY, bgdma_window_lock(a.window, 0,
+						     BGDMA_EPOCH_REFUSE));
+		require_is(-EBUSY, bgdma_window_lock(a.window, 0,
+						     BGDMA_EPOCH_REFUSE));
+	}
+	require_is(0, bgdma_job_fence(a.m.job));
+	if (rank == 0)
+		require_is(0, bgdma_window_unlock(a.window, 0));
+	require_is(0, meet(&a));
+	if (rank == 1) {
+		require_is(0, bgdma_window_lock(a.window, 0,
+						BGDMA_EPOCH_REFUSE));
+		require_is(0, bgdma_window_unlock(a.window, 0));
+	}
+	return accessor_close(&a);
+}
+
+TEST(lock_that_is_refused)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, refused, NULL, -1));
+}
+
+/*
+ * Shared epochs do not keep an exclusive one out for ever: who comes after it
+ * waits behind it. Rank 0 has the window of rank 3, rank 1 wants it for itself.
+ */
+static int starving(uint32_t rank, uint32_t size, void *arg)
+{
+	uint32_t *stage = arg;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	struct bgdma_epoch at[3];
+
+	(void)size;
+	require_is(0, accessor_open(&a));
+	if (rank == 0)
+		require_is(0, bgdma_epoch_begin(a.window, 3, 1, 0, &e));
+	require_is(0, meet(&a));
+	if (rank == 3) {
+		require(until(at_gate(&a, NULL) == 2));
+		store(stage, 1);
+		require(until(load(stage) == 2));
+		/* Rank 2 is there; then rank 0 leaves. */
+		require(until(at_gate(&a, NULL) == 3));
+		require_is(3, bgdma_gate_epochs(bgdma_window_region(a.window),
+						at, 3));
+		require_is(BGDMA_EPOCH_OPEN, at[0].state);
+		require_is(BGDMA_EPOCH_WAITING, at[1].state);
+		require_is(BGDMA_EPOCH_WAITING, at[2].state);
+		require(at[1].exclusive && !at[2].exclusive);
+		store(stage, 3);
+	} else if (rank == 0) {
+		require(until(load(stage) == 3));
+		require_is(0, bgdma_epoch_close(e));
+	} else if (rank == 1) {
+		require_is(0, bgdma_epoch_begin(a.window, 3, 1,
+						BGDMA_EPOCH_EXCLUSIVE, &e));
+		store(stage, 4);
+		require_is(0, bgdma_epoch_close(e));
+	} else {
+		require(until(load(stage) == 1));
+		require_is(-EBUSY, bgdma_epoch_begin(a.window, 3, 1,
+						     BGDMA_EPOCH_REFUSE, &e));
+		store(stage, 2);
+		require_is(0, bgdma_epoch_begin(a.window, 3, 1, 0, &e));
+		require_is(4, load(stage));
+		require_is(0, bgdma_epoch_close(e));
+	}
+	require_is(0, meet(&a));
+	return accessor_close(&a);
+}
+
+TEST(ep1_an_exclusive_epoch_does_not_starve)
+{
+	uint32_t *stage = shared(sizeof(*stage));
+
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(4, starving, stage, -1));
+}
+
+static int lock_all(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_update_attr add = addition(0, 1);
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint32_t i, k;
+
+	(void)arg;
+	require_is(0, accessor_open(&a));
+	for (k = 0; k < 20; k++) {
+		require_is(0, bgdma_window_lock_all(a.window));
+		require_is(-EALREADY, bgdma_window_lock_all(a.window));
+		require_is(-EALREADY, bgdma_window_lock(a.window, 0, 0));
+		for (i = 0; i < size; i++) {
+			add.at = rank * 8;
+			require_is(0, bgdma_window_update(a.window, i, &add));
+			require_is(0, bgdma_window_epoch(a.window, i, &e));
+		}
+		require_is(0, bgdma_window_flush(a.window, BGDMA_FLUSH_ALL));
+		require_is(0, bgdma_window_unlock_all(a.window));
+		require_is(-ENOLCK, bgdma_window_unlock_all(a.window));
+	}
+	require_is(0, meet(&a));
+	for (i = 0; i < size; i++)
+		require_is(20, ((uint64_t *)(void *)a.own)[i]);
+	return accessor_close(&a);
+}
+
+TEST(lock_all_and_unlock_all)
+{
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(4, lock_all, NULL, -1));
+}
+
+/* ---- Fences ------------------------------------------------------------ */
+
+/* Everything to everybody, again and again; each round sees only its own. */
+static int fences(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_access_attr attr;
+	struct accessor a = { 0 };
+	uint32_t i, k;
+
+	(void)arg;
+	require_is(0, accessor_open(&a));
+	require_is(0, bgdma_window_fence(a.window, 0));
+	for (k = 0; k < 100; k++) {
+		mark(a.local, 500, rank + k);
+		for (i = 0; i < size; i++) {
+			attr = access_at(&a, 0, 500, rank * 500);
+			require_is(0, bgdma_window_put(a.window, i, &attr));
+		}
+		require_is(0, bgdma_window_fence(a.window, 0));
+		for (i = 0; i < size; i++)
+			require(is_marked(a.own + i * 500, 500, i + k));
+		for (i = 0; i < size; i++) {
+			attr = access_at(&a, 1000 + i * 500, 500, rank * 500);
+			require_is(0, bgdma_window_get(a.window, i, &attr));
+		}
+		require_is(0, bgdma_window_fence(a.window, k == 99 ?
+						 BGDMA_FENCE_LAST : 0));
+		for (i = 0; i < size; i++)
+			require(is_marked(a.local + 1000 + i * 500, 500,
+					  rank + k));
+	}
+	require_is(-ENOLCK, bgdma_window_put(a.window, 0, &attr));
+	return accessor_close(&a);
+}
+
+TEST(fence)
+{
+	partition_new("5x1x1", "");
+	EXPECT_TRUE(job_run(5, fences, NULL, -1));
+	EXPECT_TRUE(job_run(2, fences, NULL, -1));
+	EXPECT_TRUE(job_run(1, fences, NULL, -1));
+}
+
+/* ---- Post, start, complete, wait --------------------------------------- */
+
+/* Each lets its neighbours in, and is let in by them. */
+static int neighbours(uint32_t rank, uint32_t size, void *arg)
+{
+	uint32_t both[2] = { (rank + 1) % size, (rank + size - 1) % size };
+	struct bgdma_access_attr attr;
+	struct accessor a = { 0 };
+	uint32_t k, i, polls = 0;
+	bool done;
+
+	(void)arg;
+	require_is(0, accessor_open(&a));
+	for (k = 0; k < 100; k++) {
+		mark(a.local, 300, rank + k);
+		require_is(0, bgdma_window_post(a.window, both, 2));
+		require_is(-EALREADY, bgdma_window_post(a.window, both, 2));
+		require_is(0, bgdma_window_start(a.window, both, 2));
+		require_is(-EALREADY, bgdma_window_start(a.window, both, 2));
+		require_is(-EALREADY, bgdma_window_lock(a.window, 0, 0));
+		attr = access_at(&a, 0, 300, rank * 300);
+		for (i = 0; i < 2; i++)
+			require_is(0, bgdma_window_put(a.window, both[i],
+						       &attr));
+		if (size > 3)
+			require_is(-ENOLCK, bgdma_window_put(a.window, rank,
+							     &attr));
+		require_is(0, bgdma_window_complete(a.window));
+		if (k % 2) {
+			require_is(0, bgdma_window_wait(a.window));
+		} else {
+			do {
+				require_is(0, bgdma_window_test(a.window,
+								&done));
+				polls++;
+			} while (!done);
+		}
+		for (i = 0; i < 2; i++)
+			require(is_marked(a.own + both[i] * 300, 300,
+					  both[i] + k));
+	}
+	require(polls >= 50);
+	require_is(0, bgdma_window_post(a.window, NULL, 0));
+	require_is(0, bgdma_window_start(a.window, NULL, 0));
+	require_is(0, bgdma_window_complete(a.window));
+	require_is(-EINVAL, bgdma_window_post(a.window, &size, 1));
+	require_is(-EINVAL, bgdma_window_start(a.window, NULL, 1));
+	return accessor_close(&a);
+}
+
+TEST(post_start_complete_wait)
+{
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(4, neighbours, NULL, -1));
+}
+
+/* Two windows at a time do not see each other's epochs. */
+static int two_windows(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr attr = { .length = 64 };
+	const struct bgdma_update_attr add = addition(0, 1);
+	struct bgdma_window *other;
+	struct accessor a = { 0 };
+	uint32_t i;
+
+	(void)arg;
+	require_is(0, accessor_open(&a));
+	require_is(0, bgdma_window_create(a.rma, &attr, &other));
+	require_is(0, bgdma_window_fence(other, 0));
+	for (i = 0; i < 20; i++) {
+		require_is(0, bgdma_window_lock(a.window, 0,
+						BGDMA_EPOCH_EXCLUSIVE));
+		require_is(0, bgdma_window_update(a.window, 0, &add));
+		require_is(0, bgdma_window_update(other, 0, &add));
+		require_is(0, bgdma_window_unlock(a.window, 0));
+		require_is(0, bgdma_window_fence(other, 0));
+	}
+	if (rank == 0) {
+		require_is(20 * size, *(uint64_t *)(void *)a.own);
+		require_is(20 * size,
+			   *(uint64_t *)bgdma_window_addr(other));
+	}
+	require_is(0, bgdma_window_free(other));
+	return accessor_close(&a);
+}
+
+TEST(two_windows_at_a_time)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, two_windows, NULL, -1));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Windows: made together, of every sort of memory, and freed together.
+ */
+#include "kselftest_harness.h"
+#include "rma_util.h"
+
+static uint8_t memory[2 * WINDOW] PINNED;
+
+/* ---- Sorts of memory --------------------------------------------------- */
+
+/* Each puts its mark to the next, in units of that one's window. */
+static int ring_of_puts(struct accessor *a, uint32_t unit)
+{
+	uint32_t next = (a->m.rank + 1) % a->m.size;
+	uint32_t last = (a->m.rank + a->m.size - 1) % a->m.size;
+	struct bgdma_access_attr attr = access_at(a, 0, 1000, 4);
+
+	mark(a->local, 1000, a->m.rank);
+	require_is(0, bgdma_window_fence(a->window, 0));
+	require_is(0, bgdma_window_put(a->window, next, &attr));
+	attr.at = WINDOW / unit;
+	require_is(-ERANGE, bgdma_window_put(a->window, next, &attr));
+	attr.at = UINT64_MAX / 2;
+	require_is(-ERANGE, bgdma_window_put(a->window, next, &attr));
+	require_is(0, meet(a));
+	require(is_marked(a->own + 4 * unit, 1000, last));
+	require_is(0, a->own[4 * unit - 1]);
+	require_is(0, a->own[4 * unit + 1000]);
+	return 0;
+}
+
+struct sort {
+	bool user;
+	uint32_t offset;
+	uint32_t unit;
+};
+
+static int sorts(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct sort *sort = arg;
+	struct accessor a = { 0 };
+	const struct bgdma_window_attr attr = {
+		.addr = sort->user ? memory + sort->offset : NULL,
+		.length = WINDOW, .unit = sort->unit,
+	};
+
+	(void)rank;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 }, &attr));
+	if (sort->user)
+		require(a.own == memory + sort->offset);
+	require_is(WINDOW, bgdma_window_length(a.window, 0));
+	require_is(0, bgdma_window_length(a.window, size));
+	if (ring_of_puts(&a, sort->unit ? sort->unit : 1))
+		return 1;
+	return accessor_close(&a);
+}
+
+TEST(window_of_every_sort_of_memory)
+{
+	struct sort sort[] = {
+		{ .user = false }, { .user = true },
+		{ .user = true, .offset = 12, .unit = 8 },
+		{ .user = false, .unit = 24 },
+	};
+	unsigned int i;
+
+	partition_new("4x1x1", "");
+	for (i = 0; i < 4; i++)
+		EXPECT_TRUE(job_run(i ? 4 : 1, sorts, &sort[i], -1));
+}
+
+/* Several at a time, of different lengths, one of them without memory. */
+static int many(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_window *w[10];
+	struct accessor a = { 0 };
+	uint32_t i;
+
+	(void)arg;
+	require_is(0, accessor_start(&a, (struct bgdma_endpoint_attr){ 0 },
+				     (struct bgdma_rma_attr){ 0 }));
+	for (i = 0; i < 10; i++) {
+		const struct bgdma_window_attr attr = {
+			.length = rank ? (i + rank) * 100 : 0,
+		};
+
+		require_is(0, bgdma_window_create(a.rma, &attr, &w[i]));
+	}
+	for (i = 0; i < 10; i++) {
+		const struct bgdma_access_attr put = access_at(&a, 0, 1, i);
+
+		require_is(0, bgdma_window_length(w[i], 0));
+		require_is(i * 100 + 100, bgdma_window_length(w[i], 1));
+		require_is(0, bgdma_window_fence(w[i], 0));
+		require_is(-ERANGE, bgdma_window_put(w[i], 0, &put));
+		a.local[0] = (uint8_t)(rank + 1);
+		require_is(0, bgdma_window_put(w[i], size - 1, &put));
+		require_is(0, bgdma_window_fence(w[i], BGDMA_FENCE_LAST));
+		require_is(-ENOLCK, bgdma_window_put(w[i], size - 1, &put));
+	}
+	for (i = 10; i--;)
+		require_is(0, bgdma_window_free(w[i]));
+	return member_close(&a.m);
+}
+
+TEST(window_many_at_a_time)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, many, NULL, -1));
+}
+
+/* ---- What is refused --------------------------------------------------- */
+
+static int refused(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_rma_attr bad;
+	struct bgdma_window_attr attr = { .length = WINDOW };
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	struct bgdma_window *w;
+	struct bgdma_rma *other;
+
+	(void)size;
+	(void)arg;
+	require_is(0, member_open(&a.m, NULL));
+	bad = (struct bgdma_rma_attr){ .entries = 17 };
+	require_is(-EINVAL, bgdma_rma_create(&a.rma, a.m.ep, &bad));
+	bad = (struct bgdma_rma_attr){ .channels = 9 };
+	require_is(-EINVAL, bgdma_rma_create(&a.rma, a.m.ep, &bad));
+	require_is(0, bgdma_rma_create(&a.rma, a.m.ep, NULL));
+	require_is(-EEXIST, bgdma_rma_create(&other, a.m.ep, NULL));
+	require_is(-ENOTCONN, bgdma_window_create(a.rma, &attr, &w));
+	require_is(0, bgdma_endpoint_commit(a.m.ep, NULL));
+	require_is(-EBUSY, bgdma_rma_create(&other, a.m.ep, NULL));
+
+	/* One cannot: all hear of it. */
+	if (rank == 1)
+		attr.addr = (void *)4096;
+	require_is(-EFAULT, bgdma_window_create(a.rma, &attr, &w));
+	attr.addr = NULL;
+	if (rank == 0)
+		attr.trap = 7;
+	require_is(-EINVAL, bgdma_window_create(a.rma, &attr, &w));
+	attr.trap = BGDMA_TRAP_NOTHING;
+	require_is(0, bgdma_window_create(a.rma, &attr, &a.window));
+
+	require_is(-EINVAL, bgdma_epoch_begin(a.window, 2, 1, 0, &e));
+	require_is(-EINVAL, bgdma_epoch_begin(a.window, 1, 0, 0, &e));
+	require_is(-EINVAL, bgdma_epoch_begin(a.window, 1, 1, 8, &e));
+	require_is(-EINVAL, bgdma_epoch_begin(a.window, 1,
+					      BGDMA_EPOCH_RESERVED, 0, &e));
+	require_is(-ENOLCK, bgdma_window_unlock(a.window, 1));
+	require_is(-ENOLCK, bgdma_window_unlock_all(a.window));
+	require_is(-ENOLCK, bgdma_window_complete(a.window));
+	require_is(-ENOLCK, bgdma_window_wait(a.window));
+	require_is(-EINVAL, bgdma_window_epoch(a.window, 2, &e));
+	require_is(-ENOLCK, bgdma_window_epoch(a.window, 1, &e));
+	require_is(-EINVAL, bgdma_window_fence(a.window, 2));
+	require_is(-EINVAL, bgdma_window_attach(a.window, memory, 1));
+
+	/* Not in an epoch. */
+	require_is(0, bgdma_epoch_begin(a.window, 1 - rank, 5, 0, &e));
+	require_is(-EBUSY, bgdma_window_free(a.window));
+	require_is(0, bgdma_epoch_close(e));
+	require_is(0, bgdma_window_free(a.window));
+	require_is(0, bgdma_window_free(NULL));
+	return member_close(&a.m);
+}
+
+TEST(window_what_is_refused)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, refused, NULL, -1));
+}
+
+/* ---- Memory that grows ------------------------------------------------- */
+
+static int grows(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr attr = { .dynamic = true };
+	struct bgdma_access_attr put;
+	struct accessor a = { 0 };
+	/* Of the fork: the same address in all processes. */
+	uint64_t there = (uintptr_t)memory;
+
+	(void)arg;
+	(void)size;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 }, &attr));
+	put = access_at(&a, 0, 100, there);
+	mark(a.local, 100, rank);
+	require_is(0, bgdma_window_lock_all(a.window));
+	require_is(-ERANGE, bgdma_window_put(a.window, 0, &put));
+	require_is(0, bgdma_window_unlock_all(a.window));
+	require_is(0, meet(&a));
+	if (rank == 0) {
+		require_is(0, bgdma_window_attach(a.window, memory, 4096));
+		require_is(-EEXIST, bgdma_window_attach(a.window, memory + 100,
+							8));
+		require_is(0, bgdma_window_attach(a.window, memory + WINDOW,
+						  WINDOW));
+	}
+	require_is(0, meet(&a));
+	require_is(0, bgdma_window_lock(a.window, 0, BGDMA_EPOCH_EXCLUSIVE));
+	put.at = there + rank * 100;
+	require_is(0, bgdma_window_put(a.window, 0, &put));
+	put.at = there + WINDOW + rank * 100;
+	require_is(0, bgdma_window_put(a.window, 0, &put));
+	put.at = there + 4096;
+	require_is(-ERANGE, bgdma_window_put(a.window, 0, &put));
+	require_is(0, bgdma_window_unlock(a.window, 0));
+	require_is(0, meet(&a));
+	if (rank == 0) {
+		require(is_marked(memory + 100, 100, 1));
+		require(is_marked(memory + WINDOW + 200, 100, 2));
+		require_is(0, bgdma_window_detach(a.window, memory));
+		require_is(-ENOENT, bgdma_window_detach(a.window, memory));
+	}
+	require_is(0, meet(&a));
+	require_is(0, bgdma_window_lock(a.window, 0, 0));
+	put.at = there;
+	require_is(-ERANGE, bgdma_window_put(a.window, 0, &put));
+	put.at = there + WINDOW;
+	require_is(0, bgdma_window_get(a.window, 0, &put));
+	require_is(0, bgdma_window_unlock(a.window, 0));
+	require(is_marked(a.local, 100, 0));
+	return accessor_close(&a);
+}
+
+TEST(window_that_grows)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, grows, NULL, -1));
+}
+
+TEST_HARNESS_MAIN
