@@ -5,6 +5,7 @@
 #ifndef BGDMA_BGDMA_H
 #define BGDMA_BGDMA_H
 
+#include <bgdma/coll.h>
 #include <bgdma/job.h>
 #include <bgdma/msg.h>
 #include <bgdma/rendezvous.h>

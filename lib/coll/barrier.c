@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * The barrier itself (BA-2, BA-4): clear the bit, add, tell the others; over when
+ * the own add reached zero, or the bit is set.
+ */
+#include <errno.h>
+
+#include "internal.h"
+
+#define FLUSH_NS	1000000000LL
+
+/* ---- Failures ---------------------------------------------------------- */
+
+void coll_fail(struct bgdma_coll *coll, uint32_t rank)
+{
+	struct bgdma_coll_group *g;
+	uint32_t i;
+
+	coll->down[rank] = true;
+	for (g = coll->groups; g; g = g->next) {
+		if (g->dead != BGDMA_STRANGER)
+			continue;
+		for (i = 0; i < g->size; i++)
+			if (g->member[i] == rank)
+				g->dead = rank;
+	}
+	bgdma_endpoint_wake(coll->ep);
+}
+
+/* A packet could not be sent: to one who is gone, or for another reason. */
+static void fifo_failed(struct bgdma_coll *coll)
+{
+	uint32_t rank, size = bgdma_endpoint_size(coll->ep);
+	const struct bgdma_peer *peer;
+	struct bgdma_coll_group *g;
+	struct bgdma_record why;
+	int code;
+
+	code = bgdma_inj_error(coll->fifo, &why);
+	(void)bgdma_inj_clear_error(coll->fifo, 0);
+	if (code == BGDMA_E_NO_PEER || code == BGDMA_E_PEER_DOWN) {
+		for (rank = 0; rank < size; rank++) {
+			peer = bgdma_endpoint_peer(coll->ep, rank);
+			if (peer->node == why.peer_rank &&
+			    peer->ctx == why.peer_ctx) {
+				coll_fail(coll, rank);
+				return;
+			}
+		}
+	}
+	for (g = coll->groups; g; g = g->next)
+		g->error = -EIO;
+	bgdma_endpoint_wake(coll->ep);
+}
+
+int coll_work(void *arg)
+{
+	struct bgdma_coll *coll = arg;
+
+	if (bgdma_likely(bgdma_inj_state(coll->fifo) != BGDMA_FIFO_ERROR))
+		return 0;
+	fifo_failed(coll);
+	return 1;
+}
+
+static int failure(const struct bgdma_coll_group *g)
+{
+	if (bgdma_unlikely(g->dead != BGDMA_STRANGER))
+		return -EHOSTDOWN;
+	return g->error;
+}
+
+/* ---- Entering ---------------------------------------------------------- */
+
+static int step_tell(struct bgdma_coll_group *g, const struct step *step)
+{
+	struct bgdma_inj_fifo *fifo = g->coll->fifo;
+	uint32_t i = 0;
+	int ret;
+
+	while (i < step->count) {
+		ret = bgdma_inject_many(fifo, &g->desc[step->first + i],
+					(int)(step->count - i));
+		if (ret > 0)
+			i += (uint32_t)ret;
+		else if (ret == -EAGAIN)
+			ret = bgdma_inj_wait(fifo, bgdma_inj_next(fifo),
+					     BGDMA_SPIN_THEN_SLEEP, -1);
+		if (ret < 0) {
+			if (bgdma_inj_state(fifo) != BGDMA_FIFO_ERROR)
+				return ret;
+			fifo_failed(g->coll);
+			ret = failure(g);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+/* In this order: a bit that is set afterwards is of this use of the counter. */
+static int step_enter(struct bgdma_coll_group *g)
+{
+	struct step *step = &g->step[g->at];
+	int ret;
+
+	bgdma_counter_clear_hit(step->counter);
+	step->done = bgdma_counter_add(step->counter, step->others) <= 0;
+	if (!(g->flags & BGDMA_SPLIT_NO_REPLY))
+		g->replies += step->others;
+	ret = step_tell(g, step);
+	if (ret && !g->error && ret != -EHOSTDOWN)
+		g->error = ret;
+	return ret;
+}
+
+int bgdma_coll_enter(struct bgdma_coll_group *g)
+{
+	int ret;
+
+	bgdma_endpoint_lock(g->coll->ep);
+	ret = g->entered ? -EBUSY : failure(g);
+	if (!ret) {
+		g->at = 0;
+		g->entered = true;
+		if (g->steps)
+			ret = step_enter(g);
+		if (ret)
+			g->entered = false;
+	}
+	bgdma_endpoint_unlock(g->coll->ep);
+	return ret;
+}
+
+/* ---- Leaving ----------------------------------------------------------- */
+
+/*
+ * From axis to axis, as far as it goes: -EAGAIN: not over yet. The counter is
+ * asked first: who has left a barrier that is over may be gone by now.
+ */
+static int barrier_look(struct bgdma_coll_group *g)
+{
+	int ret = 0;
+
+	if (!g->entered) {
+		ret = failure(g);
+		return ret ? ret : -EINVAL;
+	}
+	while (!ret && g->at < g->steps) {
+		struct step *step = &g->step[g->at];
+
+		if (!step->done && !bgdma_counter_hit(step->counter)) {
+			ret = failure(g);
+			if (!ret)
+				return -EAGAIN;
+			break;
+		}
+		/* Nobody is woken for it again. */
+		bgdma_counter_clear_hit(step->counter);
+		g->at++;
+		if (g->at < g->steps)
+			ret = step_enter(g);
+	}
+	g->entered = false;
+	return ret;
+}
+
+int bgdma_coll_test(struct bgdma_coll_group *g)
+{
+	int ret;
+
+	bgdma_endpoint_lock(g->coll->ep);
+	(void)coll_work(g->coll);
+	ret = barrier_look(g);
+	bgdma_endpoint_unlock(g->coll->ep);
+	return ret;
+}
+
+struct wait {
+	struct bgdma_coll_group *group;
+	int result;
+};
+
+static bool barrier_over(void *arg)
+{
+	struct wait *w = arg;
+
+	w->result = barrier_look(w->group);
+	return w->result != -EAGAIN;
+}
+
+/* The hit of a counter is an interrupt while somebody waits for it. */
+static void interrupts(struct bgdma_coll_group *g, bool on)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->steps; i++)
+		bgdma_counter_enable(g->step[i].counter, on);
+}
+
+int bgdma_coll_wait(struct bgdma_coll_group *g, enum bgdma_wait_mode mode,
+		    int64_t timeout_ns)
+{
+	struct bgdma_endpoint *ep = g->coll->ep;
+	struct wait w = { .group = g };
+	int ret;
+
+	bgdma_endpoint_lock(ep);
+	if (barrier_over(&w)) {
+		bgdma_endpoint_unlock(ep);
+		return w.result;
+	}
+	if (!g->waiting++)
+		interrupts(g, true);
+	bgdma_endpoint_unlock(ep);
+	ret = bgdma_endpoint_wait_until(ep, barrier_over, &w, mode, timeout_ns);
+	bgdma_endpoint_lock(ep);
+	if (!--g->waiting)
+		interrupts(g, false);
+	bgdma_endpoint_unlock(ep);
+	return ret ? ret : w.result;
+}
+
+/* ---- The end of a group ------------------------------------------------ */
+
+static bool replies_there(void *arg)
+{
+	const struct bgdma_coll_group *g = arg;
+
+	return g->dead != BGDMA_STRANGER || g->error ||
+	       bgdma_counter_read(g->sink) <= -g->replies;
+}
+
+/* Others still read what we sent last, and answer. */
+bool barrier_flush(struct bgdma_coll_group *g)
+{
+	struct bgdma_inj_fifo *fifo = g->coll->fifo;
+	int sent, replied;
+
+	if (!g->steps || failure(g))
+		return !g->steps;
+	sent = bgdma_inj_wait(fifo, bgdma_inj_next(fifo), BGDMA_SPIN_THEN_SLEEP,
+			      FLUSH_NS);
+	replied = bgdma_endpoint_wait_until(g->coll->ep, replies_there, g,
+					    BGDMA_SPIN, FLUSH_NS);
+	return !sent && !replied && !failure(g);
+}

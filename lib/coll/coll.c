@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Groups of processes: who is in them, and what each lets the others use.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define QUOTA		64
+#define SENDERS_MAX	64	/* more of them wait for each other */
+#define TIMEOUT_MS	3600000	/* death ends a wait, not time */
+#define ENTRIES_MIN	64U
+
+/* ---- The module -------------------------------------------------------- */
+
+static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
+{
+	struct bgdma_coll *coll = arg;
+
+	if (info->rank >= bgdma_endpoint_size(coll->ep))
+		return;
+	if (info->trouble == BGDMA_TROUBLE_PEER_DOWN ||
+	    (info->trouble == BGDMA_TROUBLE_LOST &&
+	     (info->code == BGDMA_E_NO_PEER ||
+	      info->code == BGDMA_E_PEER_DOWN)))
+		coll_fail(coll, info->rank);
+}
+
+static void group_free(struct bgdma_coll_group *g)
+{
+	free(g->said);
+	free(g->member);
+	free(g->desc);
+	free(g);
+}
+
+/* What the context held is gone with it. */
+static void release(void *arg)
+{
+	struct bgdma_coll *coll = arg;
+	struct bgdma_coll_group *g;
+
+	while ((g = coll->groups)) {
+		coll->groups = g->next;
+		group_free(g);
+	}
+	free(coll->down);
+	free(coll);
+}
+
+static void ready_count(struct bgdma_coll_group *g, unsigned int said,
+			unsigned int round)
+{
+	g->ready[round] += !!(said & SAID_READY(round));
+	g->refused[round] |= !!(said & SAID_REFUSED(round));
+}
+
+/* Each member says it once. Until they are known what anybody says is kept. */
+static int ready_take(struct bgdma_coll_group *g, uint32_t rank,
+		      unsigned int round, bool refused)
+{
+	unsigned int said = g->said[rank];
+
+	if (said & SAID_READY(round) || (g->size && !(said & SAID_MEMBER)))
+		return -EBADMSG;
+	said |= SAID_READY(round) | (refused ? SAID_REFUSED(round) : 0);
+	g->said[rank] = (uint8_t)said;
+	if (said & SAID_MEMBER)
+		ready_count(g, said, round);
+	return 0;
+}
+
+/* Word of "ready": which split, which round, and whether it was refused. */
+static int on_ready(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	uint64_t word = bgdma_packet_word(packet);
+	struct bgdma_coll *coll = arg;
+	struct bgdma_coll_group *g;
+
+	if (packet->bytes)
+		return -EBADMSG;
+	for (g = coll->groups; g; g = g->next)
+		if (g->serial == word >> 2)
+			return ready_take(g, rank, word >> 1 & 1, word & 1);
+	return -EBADMSG;
+}
+
+static int objects_create(struct bgdma_coll *coll)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(coll->ep);
+	uint32_t size = bgdma_endpoint_size(coll->ep);
+	struct bgdma_inj_attr inj = { .entries = ENTRIES_MIN };
+	const struct bgdma_rgq_attr rgq = {
+		.quota = QUOTA, .timeout_ms = TIMEOUT_MS,
+		.senders = size < SENDERS_MAX ? size : SENDERS_MAX,
+	};
+	int ret;
+
+	while (inj.entries < 2 * size && inj.entries < BGDMA_INJ_ENTRIES_MAX)
+		inj.entries *= 2;
+	ret = bgdma_inj_create(ctx, &inj, &coll->fifo);
+	return ret ? ret : bgdma_rgq_create(ctx, &rgq, &coll->queue);
+}
+
+int bgdma_coll_create(struct bgdma_coll **collp, struct bgdma_endpoint *ep,
+		      struct bgdma_job *job)
+{
+	struct bgdma_operation_attr ready = {
+		.module = "coll", .name = "ready", .type = BGDMA_COLLECTIVE,
+		.flags = BGDMA_OPERATION_CONTROL, .packet = on_ready,
+	};
+	struct bgdma_module_attr module = {
+		.work = coll_work, .trouble = on_trouble, .release = release,
+	};
+	struct bgdma_coll *coll = calloc(1, sizeof(*coll));
+	int ret = -ENOMEM;
+
+	if (!coll)
+		return -ENOMEM;
+	coll->ep = ep;
+	coll->job = job;
+	module.arg = coll;
+	ready.arg = coll;
+	coll->down = calloc(bgdma_endpoint_size(ep), sizeof(*coll->down));
+	if (coll->down)
+		ret = objects_create(coll);
+	/* From here on the endpoint has callbacks to us. */
+	if (!ret)
+		ret = bgdma_module_add(ep, &module);
+	if (ret) {
+		bgdma_rgq_destroy(coll->queue);
+		bgdma_inj_destroy(coll->fifo);
+		release(coll);
+		return ret;
+	}
+	ret = bgdma_operation_register(ep, &ready, &coll->ready_id);
+	if (!ret)
+		*collp = coll;
+	return ret;
+}
+
+/* ---- Who is in it ------------------------------------------------------ */
+
+static int objects_get(struct bgdma_coll_group *g, struct card *own)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(g->coll->ep);
+	uint64_t packets = bgdma_endpoint_size(g->coll->ep) + AXES;
+	int ret;
+
+	ret = bgdma_region_alloc(ctx, MEMORY_BYTES,
+				 BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE,
+				 &g->memory);
+	if (!ret)
+		ret = bgdma_region_alloc(ctx,
+					 packets * sizeof(struct bgdma_desc),
+					 BGDMA_LOCAL_READ, &g->packets);
+	if (!ret)
+		ret = bgdma_counter_alloc_many(ctx, BGDMA_RECEPTION, 1,
+					       BGDMA_COUNTER_NO_UNDERFLOW,
+					       &g->sink);
+	/* BA-1 */
+	if (!ret)
+		ret = bgdma_counter_alloc_many(ctx, BGDMA_INJECTION, 1,
+					       BGDMA_COUNTER_NO_UNDERFLOW,
+					       g->counter);
+	if (ret)
+		return ret;
+	own->memory = bgdma_region_handle(g->memory);
+	own->sink = bgdma_counter_handle(g->sink);
+	own->counter = bgdma_counter_handle(g->counter[0]);
+	own->queue = bgdma_rgq_id(g->coll->queue);
+	bgdma_endpoint_lock(g->coll->ep);
+	memcpy(own->taken, g->coll->taken, sizeof(own->taken));
+	bgdma_endpoint_unlock(g->coll->ep);
+	return 0;
+}
+
+static int cards_exchange(struct bgdma_coll *coll, const struct card *own,
+			  struct card *cards)
+{
+	/* Keys are the process's, whichever of its endpoints asks. */
+	static uint32_t exchanges;
+	uint32_t number = __atomic_fetch_add(&exchanges, 1, __ATOMIC_RELAXED);
+	uint32_t rank, size = bgdma_endpoint_size(coll->ep);
+	char key[BGDMA_JOB_KEY_MAX];
+	int ret;
+
+	snprintf(key, sizeof(key), "coll.%u", number);
+	ret = bgdma_job_put(coll->job, key, own, sizeof(*own));
+	if (!ret)
+		ret = bgdma_job_fence(coll->job);
+	for (rank = 0; !ret && rank < size; rank++) {
+		ret = bgdma_job_get(coll->job, rank, key, &cards[rank],
+				    sizeof(*cards));
+		if (ret >= 0)
+			ret = ret == sizeof(*cards) ? 0 : -EBADMSG;
+	}
+	return ret;
+}
+
+/* The same colour, and away from us along the axes named only, if any. */
+static bool belongs(const struct bgdma_coll *coll, const struct card *own,
+		    const struct card *card, uint32_t rank)
+{
+	const uint32_t axes = BGDMA_SPLIT_X | BGDMA_SPLIT_Y | BGDMA_SPLIT_Z;
+	const struct bgdma_ctx_info *info =
+		bgdma_ctx_info(bgdma_endpoint_ctx(coll->ep));
+	uint32_t node = bgdma_endpoint_peer(coll->ep, rank)->node;
+	unsigned int axis;
+
+	if (card->color != own->color)
+		return false;
+	for (axis = 0; own->flags & axes && axis < AXES; axis++)
+		if (!(own->flags & 1U << axis) &&
+		    coordinate(info, node, axis) !=
+		    coordinate(info, info->rank, axis))
+			return false;
+	return true;
+}
+
+/* It may have said something before it was known as a member. */
+static void member_note(struct bgdma_coll_group *g, uint32_t number)
+{
+	uint32_t rank = g->member[number];
+	unsigned int round;
+
+	if (rank == bgdma_endpoint_rank(g->coll->ep)) {
+		g->rank = number;
+		return;
+	}
+	g->said[rank] |= SAID_MEMBER;
+	for (round = 0; round < ROUNDS; round++)
+		ready_count(g, g->said[rank], round);
+}
+
+/* By key, then by rank. */
+static void member_insert(struct bgdma_coll_group *g, const struct card *cards,
+			  uint32_t rank)
+{
+	uint32_t i = g->size++;
+
+	for (; i && cards[g->member[i - 1]].key > cards[rank].key; i--)
+		g->member[i] = g->member[i - 1];
+	g->member[i] = rank;
+}
+
+/* With the endpoint's lock: packets and deaths are looked up in it. */
+static int members_find(struct bgdma_coll_group *g, const struct card *own,
+			const struct card *cards)
+{
+	struct bgdma_coll *coll = g->coll;
+	uint32_t rank, size = bgdma_endpoint_size(coll->ep);
+
+	for (rank = 0; rank < size; rank++) {
+		if (cards[rank].flags != own->flags)
+			return -EINVAL;
+		if (belongs(coll, own, &cards[rank], rank))
+			member_insert(g, cards, rank);
+	}
+	for (rank = 0; rank < g->size; rank++) {
+		if (cards[g->member[rank]].failed)
+			return -ENOSPC;
+		member_note(g, rank);
+		if (coll->down[g->member[rank]])
+			g->dead = g->member[rank];
+	}
+	return 0;
+}
+
+/* ---- Until all are ready ----------------------------------------------- */
+
+static bool all_ready(struct bgdma_coll_group *g, unsigned int round)
+{
+	return g->dead != BGDMA_STRANGER || g->ready[round] >= g->size - 1;
+}
+
+static bool first_ready(void *arg)
+{
+	return all_ready(arg, 0);
+}
+
+static bool second_ready(void *arg)
+{
+	return all_ready(arg, 1);
+}
+
+/* Also what makes members hear of each other's death. */
+static int meet(struct bgdma_coll_group *g, unsigned int round, bool refused)
+{
+	struct bgdma_send_attr send = {
+		.operation = g->coll->ready_id, .type = BGDMA_COLLECTIVE,
+		.word = (uint64_t)g->serial << 2 | round << 1 | refused,
+	};
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < g->size; i++) {
+		if (i == g->rank)
+			continue;
+		send.dest = g->member[i];
+		while ((ret = bgdma_endpoint_send(g->coll->ep, &send)) ==
+		       -EAGAIN) {
+			ret = bgdma_endpoint_wait(g->coll->ep, -1);
+			if (ret && ret != -EINTR)
+				break;
+		}
+		if (ret == -EHOSTDOWN)
+			g->dead = send.dest;
+	}
+	if (!ret)
+		ret = bgdma_endpoint_wait_until(g->coll->ep, round ?
+						second_ready : first_ready, g,
+						BGDMA_SPIN_THEN_SLEEP, -1);
+	if (!ret && g->dead != BGDMA_STRANGER)
+		ret = -EHOSTDOWN;
+	return ret;
+}
+
+/* ---- Numbers of groups ------------------------------------------------- */
+
+static void number_mark(const struct bgdma_coll_group *g, bool taken)
+{
+	uint64_t bit = 1ULL << g->number % 64, *word;
+
+	if (g->number >= BGDMA_GROUPS_MAX)
+		return;
+	word = &g->coll->taken[g->number / 64];
+	bgdma_endpoint_lock(g->coll->ep);
+	*word = taken ? *word | bit : *word & ~bit;
+	bgdma_endpoint_unlock(g->coll->ep);
+}
+
+/* The lowest that all members can use: all of them find the same. */
+static int number_take(struct bgdma_coll_group *g, const struct card *cards)
+{
+	uint32_t i, word;
+	uint64_t taken;
+
+	for (word = 0; word < TAKEN_WORDS; word++) {
+		taken = 0;
+		for (i = 0; i < g->size; i++)
+			taken |= cards[g->member[i]].taken[word];
+		if (!~taken)
+			continue;
+		g->number = 64 * word + (uint32_t)__builtin_ctzll(~taken);
+		number_mark(g, true);
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+/* It stays taken where packets of this group may still come. */
+static void number_end(struct bgdma_coll_group *g, bool reuse)
+{
+	if (g->bound)
+		(void)bgdma_group_unbind(bgdma_endpoint_ctx(g->coll->ep),
+					 g->number);
+	g->bound = false;
+	if (reuse)
+		number_mark(g, false);
+	g->number = BGDMA_GROUPS_MAX;
+}
+
+/* Each axis has its counter. */
+static int counters_get(struct bgdma_coll_group *g)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(g->coll->ep);
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 1; !ret && i < AXES; i++)
+		ret = bgdma_counter_alloc_many(ctx, BGDMA_INJECTION, 1,
+					       BGDMA_COUNTER_NO_UNDERFLOW,
+					       &g->counter[i]);
+	return ret;
+}
+
+/*
+ * By lines, if all of them can: the number of the group may be taken at a node,
+ * or the counters. Who can do neither tells the others too.
+ */
+static int group_build(struct bgdma_coll_group *g, const struct card *own,
+		       const struct card *cards)
+{
+	bool lines = lines_fit(g);
+	int ret, met;
+
+	if (lines) {
+		ret = number_take(g, cards);
+		if (!ret)
+			ret = counters_get(g);
+		if (!ret)
+			ret = lines_build(g, own);
+		met = meet(g, 0, ret < 0);
+		if (met || (!ret && !g->refused[0]))
+			return met;
+		/* Another context of this node has it: the next time another. */
+		number_end(g, ret != -EEXIST);
+	}
+	ret = plain_build(g, cards);
+	met = meet(g, lines, ret < 0);
+	if (!ret)
+		ret = met;
+	return !ret && g->refused[lines] ? -ENOSPC : ret;
+}
+
+static void objects_put(struct bgdma_coll_group *g)
+{
+	unsigned int i;
+
+	number_end(g, false);
+	for (i = 0; i < AXES; i++)
+		(void)bgdma_counter_free(g->counter[i]);
+	(void)bgdma_counter_free(g->sink);
+	(void)bgdma_region_free(g->packets);
+	(void)bgdma_region_free(g->memory);
+}
+
+static void group_remove(struct bgdma_coll_group *g)
+{
+	struct bgdma_coll_group **link = &g->coll->groups;
+
+	bgdma_endpoint_lock(g->coll->ep);
+	while (*link != g)
+		link = &(*link)->next;
+	*link = g->next;
+	bgdma_endpoint_unlock(g->coll->ep);
+	objects_put(g);
+	group_free(g);
+}
+
+static struct bgdma_coll_group *group_add(struct bgdma_coll *coll,
+					  uint32_t flags)
+{
+	struct bgdma_coll_group *g = calloc(1, sizeof(*g));
+	uint32_t size = bgdma_endpoint_size(coll->ep);
+
+	if (!g)
+		return NULL;
+	g->member = calloc(size, sizeof(*g->member));
+	g->said = calloc(size, sizeof(*g->said));
+	if (!g->member || !g->said) {
+		group_free(g);
+		return NULL;
+	}
+	g->coll = coll;
+	g->flags = flags;
+	g->dead = BGDMA_STRANGER;
+	g->number = BGDMA_GROUPS_MAX;
+	bgdma_endpoint_lock(coll->ep);
+	g->serial = coll->splits++;
+	g->next = coll->groups;
+	coll->groups = g;
+	bgdma_endpoint_unlock(coll->ep);
+	return g;
+}
+
+int bgdma_coll_split_sized(struct bgdma_coll *coll,
+			   const struct bgdma_split_attr *attr, size_t size,
+			   struct bgdma_coll_group **group)
+{
+	uint32_t n = bgdma_endpoint_size(coll->ep);
+	struct bgdma_split_attr a;
+	struct bgdma_coll_group *g;
+	struct card own, *cards;
+	int ret, failed;
+
+	ret = attr_copy(&a, sizeof(a), attr, size);
+	if (ret)
+		return ret;
+	if (a.flags & ~(BGDMA_SPLIT_PLAIN | (BGDMA_SPLIT_PLAIN - 1)))
+		return -EINVAL;
+	if (!bgdma_endpoint_peer(coll->ep, 0))
+		return -ENOTCONN;
+	g = group_add(coll, a.flags);
+	cards = calloc(n, sizeof(*cards));
+	if (!g || !cards) {
+		free(cards);
+		if (g)
+			group_remove(g);
+		return -ENOMEM;
+	}
+	memset(&own, 0, sizeof(own));
+	own.color = a.color;
+	own.key = a.key;
+	own.flags = a.flags;
+	/* Who has no counter left tells the others too. */
+	failed = own.color == BGDMA_SPLIT_NONE ? 0 : objects_get(g, &own);
+	own.failed = failed < 0;
+	ret = cards_exchange(coll, &own, cards);
+	if (!ret)
+		ret = failed;
+	if (!ret && own.color != BGDMA_SPLIT_NONE) {
+		bgdma_endpoint_lock(coll->ep);
+		ret = members_find(g, &own, cards);
+		bgdma_endpoint_unlock(coll->ep);
+		if (!ret)
+			ret = group_build(g, &own, cards);
+	}
+	free(cards);
+	*group = g;
+	if (ret || own.color == BGDMA_SPLIT_NONE) {
+		group_remove(g);
+		*group = NULL;
+	}
+	return ret;
+}
+
+void bgdma_coll_group_destroy(struct bgdma_coll_group *g)
+{
+	if (!g)
+		return;
+	number_end(g, barrier_flush(g));
+	group_remove(g);
+}
+
+/* ---- What it is -------------------------------------------------------- */
+
+uint32_t bgdma_coll_rank(const struct bgdma_coll_group *g)
+{
+	return g->rank;
+}
+
+uint32_t bgdma_coll_size(const struct bgdma_coll_group *g)
+{
+	return g->size;
+}
+
+uint32_t bgdma_coll_member(const struct bgdma_coll_group *g, uint32_t number)
+{
+	return number < g->size ? g->member[number] : BGDMA_STRANGER;
+}
+
+uint32_t bgdma_coll_dead(const struct bgdma_coll_group *g)
+{
+	return g->dead;
+}
+
+void bgdma_coll_plan_sized(const struct bgdma_coll_group *g,
+			   struct bgdma_coll_plan *plan, size_t size)
+{
+	struct bgdma_coll_plan p = {
+		.steps = g->steps, .packets = g->descs, .hops = g->hops,
+		.deposit = g->bound,
+	};
+	size_t known = size < sizeof(p) ? size : sizeof(p);
+	uint32_t i;
+
+	for (i = 0; i < g->steps && !(g->flags & BGDMA_SPLIT_NO_REPLY); i++)
+		p.replies += g->step[i].others;
+	memset(plan, 0, size);
+	memcpy(plan, &p, known);
+}
+
+const struct bgdma_counter *bgdma_coll_counter(const struct bgdma_coll_group *g,
+					       uint32_t step)
+{
+	return step < g->steps ? g->step[step].counter : NULL;
+}

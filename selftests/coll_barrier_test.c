@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Barriers of the coll module: the timeline of BA-5, barriers back to back, sets
+ * of all kinds, and members that die.
+ */
+#include <stdlib.h>
+
+#include "kselftest_harness.h"
+#include "coll_util.h"
+
+#define ROUNDS		500U
+/* Or as many as BGDMA_BARRIERS says. */
+#define BACK_TO_BACK	3000U
+#define UNDER_LOAD	1000U
+
+FIXTURE(barrier) {
+};
+
+FIXTURE_SETUP(barrier)
+{
+	board = shared(sizeof(*board));
+}
+
+FIXTURE_TEARDOWN(barrier)
+{
+}
+
+struct set {
+	const char *dims, *torus;
+	uint32_t size, per_node;
+	struct bgdma_split_attr split;
+	uint32_t by;		/* colour: rank % by */
+	uint32_t rounds;	/* 0: ROUNDS */
+	struct bgdma_coll_plan plan;	/* of rank 0 */
+	bool load;		/* for the processors; and who waits sleeps */
+};
+
+/* ---- BA-5 -------------------------------------------------------------- */
+
+static const uint32_t order[4] = { 2, 0, 1, 3 };
+static const int64_t timeline[4][4] = {
+	{ -1, -1, 3, -1 }, { 2, -2, 2, -2 }, { 1, 1, 1, -3 }, { 0, 0, 0, 0 },
+};
+
+static int timeline_member(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_split_attr *split = arg;
+	const struct bgdma_counter *counter;
+	struct caller c = { 0 };
+	uint32_t step;
+
+	require_is(0, caller_open(&c, 1));
+	require_is(0, bgdma_coll_split(c.coll, split, &c.group));
+	counter = bgdma_coll_counter(c.group, 0);
+	require(counter);
+	require_is(0, bgdma_counter_read(counter));	/* BA-1 */
+	for (step = 0; step < 4; step++) {
+		place(2 * step, size);
+		if (order[step] == rank)
+			require_is(0, bgdma_coll_enter(c.group));
+		/* The engines need a while; nobody else enters meanwhile. */
+		require(until(bgdma_counter_read(counter) ==
+			      timeline[step][rank]));
+		if (step < 3 && bgdma_counter_read(counter) > 0)
+			require_is(-EAGAIN, bgdma_coll_test(c.group));
+		place(2 * step + 1, size);
+		/* And it is not on its way to something else. */
+		require_is(timeline[step][rank], bgdma_counter_read(counter));
+	}
+	require_is(0, bgdma_coll_wait(c.group, BGDMA_SLEEP,
+				      (int64_t)PATIENCE_NS));
+	require_is(-EINVAL, bgdma_coll_test(c.group));
+	return caller_close(&c);
+}
+
+static bool timeline_of(const char *torus, uint32_t flags)
+{
+	struct bgdma_split_attr split = { .flags = flags };
+
+	partition_new("4x1x1", torus);
+	return job_run(4, timeline_member, &split, -1);
+}
+
+TEST_F(barrier, ba5_timeline_on_a_torus)
+{
+	EXPECT_TRUE(timeline_of("torus x", 0));
+}
+
+TEST_F(barrier, ba5_timeline_on_a_mesh)
+{
+	EXPECT_TRUE(timeline_of("torus none", 0));
+}
+
+TEST_F(barrier, ba5_ba3_timeline_without_replies)
+{
+	EXPECT_TRUE(timeline_of("torus x", BGDMA_SPLIT_NO_REPLY));
+}
+
+TEST_F(barrier, ba5_ba7_timeline_of_plain_packets)
+{
+	EXPECT_TRUE(timeline_of("torus x", BGDMA_SPLIT_PLAIN));
+}
+
+/* ---- BA-4, BA-6, BA-7 -------------------------------------------------- */
+
+/* Nobody leaves before all have entered, nobody is two ahead. */
+static int rounds(struct caller *c, const struct set *set)
+{
+	uint32_t rank = c->m.rank, i, r, other;
+	int64_t seen;
+
+	for (i = 1; i <= (set->rounds ? set->rounds : ROUNDS); i++) {
+		store(&board->round[rank], i);
+		require_is(0, bgdma_coll_enter(c->group));
+		require_is(0, bgdma_coll_wait(c->group, set->load ?
+					      BGDMA_SLEEP :
+					      BGDMA_SPIN_THEN_SLEEP,
+					      (int64_t)PATIENCE_NS));
+		for (r = 0; r < bgdma_coll_size(c->group); r++) {
+			other = bgdma_coll_member(c->group, r);
+			seen = load(&board->round[other]);
+			require(seen == i || seen == i + 1);
+		}
+	}
+	return 0;
+}
+
+static bool same_plan(const struct bgdma_coll_plan *a,
+		      const struct bgdma_coll_plan *b)
+{
+	return a->steps == b->steps && a->packets == b->packets &&
+	       a->hops == b->hops && a->replies == b->replies &&
+	       a->deposit == b->deposit;
+}
+
+static int set_member(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct set *set = arg;
+	struct bgdma_split_attr split = set->split;
+	struct bgdma_coll_plan plan;
+	struct caller c = { 0 };
+	int ret;
+
+	(void)size;
+	if (set->by)
+		split.color = rank % set->by;
+	require_is(0, caller_open(&c, set->per_node ? set->per_node : 1));
+	require_is(0, bgdma_coll_split(c.coll, &split, &c.group));
+	require_is(rank, bgdma_coll_member(c.group, bgdma_coll_rank(c.group)));
+	require_is(BGDMA_STRANGER, bgdma_coll_member(c.group,
+					bgdma_coll_size(c.group)));
+	bgdma_coll_plan(c.group, &plan);
+	if (!rank && !same_plan(&plan, &set->plan))
+		fprintf(stderr, "# plan: %u steps, %u packets, %u hops, %u replies, deposit %d\n",
+			plan.steps, plan.packets, plan.hops, plan.replies,
+			plan.deposit);
+	require(rank || same_plan(&plan, &set->plan));
+	ret = rounds(&c, set);
+	return ret ? ret : caller_close(&c);
+}
+
+static pid_t busy(void)
+{
+	volatile unsigned int rounds = 0;
+	pid_t pid = must(fork());
+
+	if (pid)
+		return pid;
+	for (;;)
+		rounds++;
+}
+
+static bool set_runs(const struct set *set)
+{
+	pid_t load[2] = { 0 };
+	bool well;
+	int i;
+
+	partition_new(set->dims, set->torus ? set->torus : "torus xyz");
+	for (i = 0; set->load && i < 2; i++)
+		load[i] = busy();
+	well = job_run(set->size, set_member, (void *)set, -1);
+	for (i = 0; set->load && i < 2; i++)
+		kill_child(load[i], SIGKILL);
+	return well;
+}
+
+#define SET(test, timeout, ...)						\
+TEST_F_TIMEOUT(barrier, test, timeout)						\
+{									\
+	const struct set set = { __VA_ARGS__ };				\
+									\
+	EXPECT_TRUE(set_runs(&set));					\
+}
+
+#define PLAN(...)	.plan = { __VA_ARGS__ }
+
+SET(ba6_sleepers_under_load, 600, .dims = "4x1x1", .size = 4,
+	.rounds = UNDER_LOAD, .load = true, PLAN(1, 1, 3, 3, true))
+SET(ba2_ring_of_two, 120, .dims = "2x1x1", .size = 2, PLAN(1, 1, 1, 1, true))
+SET(ba2_ring_of_three, 120, .dims = "3x1x1", .size = 3, PLAN(1, 1, 2, 2, true))
+SET(ba2_ring_of_eight, 120, .dims = "1x8x1", .size = 8,
+	PLAN(1, 1, 7, 7, true))
+SET(ba2_mesh, 120, .dims = "1x1x4", .size = 4, .torus = "torus none",
+	PLAN(1, 1, 3, 3, true))
+SET(ba3_without_replies, 120, .dims = "4x1x1", .size = 4,
+	.split.flags = BGDMA_SPLIT_NO_REPLY, PLAN(1, 1, 3, 0, true))
+SET(ba2_alone, 120, .dims = "1x1x1", .size = 1, PLAN(0, 0, 0, 0, false))
+SET(ba7_two_axes, 120, .dims = "2x3x1", .size = 6, PLAN(2, 2, 3, 3, true))
+SET(ba7_three_axes, 120, .dims = "2x2x2", .size = 8, .torus = "torus y",
+	PLAN(3, 3, 3, 3, true))
+SET(ba7_part_of_a_line, 120, .dims = "8x1x1", .size = 3,
+	PLAN(1, 2, 2, 2, false))
+SET(ba7_two_on_a_node, 120, .dims = "2x1x1", .size = 4, .per_node = 2,
+	PLAN(1, 3, 3, 3, false))
+SET(ba7_plain, 120, .dims = "4x1x1", .size = 4,
+	.split.flags = BGDMA_SPLIT_PLAIN | BGDMA_SPLIT_NO_REPLY,
+	PLAN(1, 3, 3, 0, false))
+SET(ba7_by_axis, 120, .dims = "2x4x1", .size = 8,
+	.split.flags = BGDMA_SPLIT_Y, PLAN(1, 1, 3, 3, true))
+SET(ba7_by_plane, 120, .dims = "2x2x2", .size = 8,
+	.split.flags = BGDMA_SPLIT_X | BGDMA_SPLIT_Z, PLAN(2, 2, 2, 2, true))
+SET(ba7_by_colour, 120, .dims = "4x1x1", .size = 4, .by = 2,
+	PLAN(1, 1, 1, 1, false))
+
+/* ---- More than one group ----------------------------------------------- */
+
+/* World, halves by colour in reverse order, and a group of some. */
+static int groups_member(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_coll_group *half, *some;
+	struct caller c = { 0 };
+	uint32_t i;
+
+	(void)arg;
+	require_is(0, caller_open(&c, 1));
+	require_is(-EINVAL, bgdma_coll_split(c.coll, &(struct bgdma_split_attr){
+				.flags = 1U << 5 }, &c.group));
+	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
+	require_is(0, bgdma_coll_split(c.coll, &(struct bgdma_split_attr){
+				.color = rank & 1, .key = size - rank }, &half));
+	require_is(0, bgdma_coll_split(c.coll, &(struct bgdma_split_attr){
+				.color = rank ? 5 : BGDMA_SPLIT_NONE }, &some));
+	require_is(size, bgdma_coll_size(c.group));
+	require_is(rank, bgdma_coll_rank(c.group));
+	require_is(size / 2, bgdma_coll_size(half));
+	require_is((rank & 1) ? size - 1 : size - 2,
+		   bgdma_coll_member(half, 0));
+	require_is(!rank, !some);
+	for (i = 0; i < 200; i++) {
+		/* Split barriers of different groups at the same time. */
+		require_is(0, bgdma_coll_enter(half));
+		require_is(-EBUSY, bgdma_coll_enter(half));
+		require_is(0, bgdma_coll_enter(c.group));
+		if (some)
+			require_is(0, bgdma_coll_barrier(some));
+		require_is(0, bgdma_coll_wait(c.group, BGDMA_SLEEP, -1));
+		while (bgdma_coll_test(half) == -EAGAIN)
+			;
+		require_is(-EINVAL, bgdma_coll_test(half));
+		require_is(-EINVAL, bgdma_coll_wait(half, BGDMA_SLEEP, 0));
+	}
+	/* Over only when all are in it. */
+	if (rank) {
+		require_is(0, bgdma_coll_enter(c.group));
+		require_is(-EAGAIN, bgdma_coll_test(c.group));
+		require_is(-ETIMEDOUT, bgdma_coll_wait(c.group, BGDMA_SLEEP,
+						       1000000));
+	}
+	place(0, size);
+	if (!rank)
+		require_is(0, bgdma_coll_enter(c.group));
+	require_is(0, bgdma_coll_wait(c.group, BGDMA_SLEEP, -1));
+	bgdma_coll_group_destroy(half);
+	bgdma_coll_group_destroy(some);
+	return caller_close(&c);
+}
+
+TEST_F_TIMEOUT(barrier, ba4_ba7_groups_at_the_same_time, 120)
+{
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(4, groups_member, NULL, -1));
+}
+
+static int uncommitted(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_coll_group *group;
+	struct bgdma_coll *coll;
+	struct member m;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, member_open(&m, NULL));
+	require_is(0, bgdma_coll_create(&coll, m.ep, m.job));
+	require_is(-ENOTCONN, bgdma_coll_split(coll, NULL, &group));
+	require_is(0, bgdma_endpoint_commit(m.ep, NULL));
+	require_is(-EBUSY, bgdma_coll_create(&coll, m.ep, m.job));
+	return member_close(&m);
+}
+
+TEST_F(barrier, ba1_not_before_the_commit)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, uncommitted, NULL, -1));
+}
+
+/* ---- Deaths ------------------------------------------------------------ */
+
+#define VICTIM	2
+
+enum when { BEFORE_ALL, BEFORE_ENTRY, AFTER_ENTRY, LATER, WHEN_COUNT };
+
+struct death {
+	enum when when;
+	uint32_t flags;
+};
+
+static int survivor(struct caller *c, uint32_t size)
+{
+	int ret = 0, i;
+
+	/* However many go through: those that it had entered. */
+	for (i = 0; c->group && !ret && i < 100; i++)
+		ret = bgdma_coll_barrier(c->group);
+	if (c->group) {
+		require_is(-EHOSTDOWN, ret);
+		require_is(VICTIM, bgdma_coll_dead(c->group));
+		require_is(-EHOSTDOWN, bgdma_coll_enter(c->group));
+	}
+	/* Who leaves is one that is gone, too. */
+	place(1, size - 1);
+	bgdma_coll_group_destroy(c->group);
+	return member_leave(&c->m);
+}
+
+static int death_member(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct death *death = arg;
+	const struct bgdma_split_attr split = { .flags = death->flags };
+	struct caller c = { 0 };
+	uint32_t i;
+	int ret;
+
+	require_is(0, caller_open(&c, 1));
+	ret = bgdma_coll_split(c.coll, &split, &c.group);
+	if (rank != VICTIM) {
+		/* It may die before the last has heard that it is ready. */
+		require(!ret || ret == -EHOSTDOWN);
+		if (death->when == BEFORE_ALL)
+			place(0, size - 1);
+		return survivor(&c, size);
+	}
+	require_is(0, ret);
+	if (death->when == BEFORE_ENTRY)
+		usleep(20000);
+	for (i = 0; death->when == LATER && i < 50; i++)
+		require_is(0, bgdma_coll_barrier(c.group));
+	if (death->when >= AFTER_ENTRY)
+		require_is(0, bgdma_coll_enter(c.group));
+	return raise(SIGKILL);
+}
+
+TEST_F_TIMEOUT(barrier, x3_ba4_a_member_dies, 300)
+{
+	static const uint32_t flags[] = {
+		0, BGDMA_SPLIT_NO_REPLY, BGDMA_SPLIT_PLAIN,
+	};
+	struct death death;
+	unsigned int i;
+
+	partition_new("4x1x1", "");
+	for (death.when = 0; death.when < WHEN_COUNT; death.when++) {
+		for (i = 0; i < 3; i++) {
+			memset(board, 0, sizeof(*board));
+			death.flags = flags[i];
+			EXPECT_TRUE(job_run(4, death_member, &death, VICTIM))
+				TH_LOG("death %u, flags %x", death.when,
+				       death.flags);
+		}
+	}
+}
+
+/* VICTIM leaves the last barrier and is gone; the others look when they know. */
+static int late_member(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_split_attr *split = arg;
+	const struct bgdma_counter *counter;
+	struct caller c = { 0 };
+
+	require_is(0, caller_open(&c, 1));
+	require_is(0, bgdma_coll_split(c.coll, split, &c.group));
+	require_is(0, bgdma_coll_barrier(c.group));
+	require_is(0, bgdma_coll_enter(c.group));
+	if (rank == VICTIM) {
+		require_is(0, bgdma_coll_wait(c.group, BGDMA_SLEEP, -1));
+		return raise(SIGKILL);
+	}
+	counter = bgdma_coll_counter(c.group, 0);
+	require(until(!bgdma_counter_read(counter)));
+	require(until(bgdma_endpoint_progress(c.m.ep, 64) >= 0 &&
+		      bgdma_coll_dead(c.group) == VICTIM));
+	require_is(0, rank ? bgdma_coll_test(c.group) :
+			     bgdma_coll_wait(c.group, BGDMA_SLEEP, -1));
+	require_is(-EHOSTDOWN, bgdma_coll_test(c.group));
+	require_is(-EHOSTDOWN, bgdma_coll_enter(c.group));
+	place(1, size - 1);
+	bgdma_coll_group_destroy(c.group);
+	return member_leave(&c.m);
+}
+
+TEST_F_TIMEOUT(barrier, x3_ba4_over_though_a_member_is_gone, 120)
+{
+	struct bgdma_split_attr split = { 0 };
+
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(4, late_member, &split, VICTIM));
+	memset(board, 0, sizeof(*board));
+	split.flags = BGDMA_SPLIT_PLAIN;
+	EXPECT_TRUE(job_run(4, late_member, &split, VICTIM));
+}
+
+/* The last, since it can take longest: everybody sleeps, nobody is in the way. */
+TEST_F_TIMEOUT(barrier, ba6_back_to_back, 3600)
+{
+	const char *count = getenv("BGDMA_BARRIERS");
+	const struct set set = {
+		.dims = "4x1x1", .size = 4, PLAN(1, 1, 3, 3, true),
+		.rounds = count ? (uint32_t)strtoul(count, NULL, 10) :
+				  BACK_TO_BACK,
+	};
+	__u64 begin = now_ns();
+
+	EXPECT_TRUE(set_runs(&set));
+	TH_LOG("%u barriers, %llu us each", set.rounds,
+	       (unsigned long long)(now_ns() - begin) / 1000 / set.rounds);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Groups of the coll module: what members and others can do to them, what happens
+ * when one member cannot make its own, and what is used again.
+ */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "kselftest_harness.h"
+#include "coll_util.h"
+
+FIXTURE(coll) {
+};
+
+FIXTURE_SETUP(coll)
+{
+	board = shared(sizeof(*board));
+}
+
+FIXTURE_TEARDOWN(coll)
+{
+}
+
+/* ---- Packets that are ours alone --------------------------------------- */
+
+/* Member of the card that a process puts into the job for its first split. */
+#define CARD_MEMORY	3
+
+/* Zeros behind the two bytes of rank 0's memory; it is refused, or goes nowhere. */
+static int write_behind(struct caller *c, bool lines)
+{
+	uint32_t card[BGDMA_JOB_VALUE_MAX / sizeof(uint32_t)];
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(c->m.ep);
+	const struct bgdma_peer *victim = bgdma_endpoint_peer(c->m.ep, 0);
+	const struct bgdma_inj_attr attr = { .entries = 64 };
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_inj_fifo *fifo;
+	struct bgdma_region *from;
+	struct bgdma_desc desc;
+
+	require(bgdma_job_get(c->m.job, 0, "coll.0", card, sizeof(card)) > 0);
+	require_is(0, bgdma_inj_create(ctx, &attr, &fifo));
+	require_is(0, bgdma_region_alloc(ctx, 4096, BGDMA_LOCAL_READ, &from));
+	t.dest = victim->node;
+	t.dest_ctx = victim->ctx;
+	t.from.region = bgdma_region_handle(from);
+	t.to.region = lines ? 1 : card[CARD_MEMORY];
+	t.to.offset = 64;
+	t.length = 192;
+	bgdma_desc_put(&desc, &t);
+	if (lines)
+		bgdma_desc_under(&desc, 0);
+	require_is(0, bgdma_inject(fifo, &desc));
+	(void)bgdma_inj_wait(fifo, bgdma_inj_next(fifo), BGDMA_SLEEP,
+			     (int64_t)PATIENCE_NS);
+	usleep(20000);
+	require_is(0, bgdma_inj_destroy(fifo));
+	return bgdma_region_free(from);
+}
+
+static int writing_member(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_split_attr *split = arg;
+	struct caller c = { 0 };
+	int i;
+
+	require_is(0, caller_open(&c, 1));
+	require_is(0, bgdma_coll_split(c.coll, split, &c.group));
+	require_is(0, bgdma_coll_barrier(c.group));
+	place(0, size);
+	if (rank)
+		require_is(0, write_behind(&c, !split->flags));
+	place(1, size);
+	for (i = 0; i < 10; i++) {
+		require_is(0, bgdma_coll_enter(c.group));
+		require_is(0, bgdma_coll_wait(c.group, BGDMA_SLEEP,
+					      (int64_t)PATIENCE_NS));
+	}
+	return caller_close(&c);
+}
+
+TEST_F_TIMEOUT(coll, ba3_members_cannot_write_our_packets, 120)
+{
+	struct bgdma_split_attr split = { .flags = BGDMA_SPLIT_PLAIN };
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, writing_member, &split, -1));
+	memset(board, 0, sizeof(*board));
+	split.flags = 0;
+	EXPECT_TRUE(job_run(2, writing_member, &split, -1));
+}
+
+/* ---- Who is ready ------------------------------------------------------ */
+
+/* The identifier of the module's operation: every endpoint has the same. */
+static int ready_id(struct caller *c, uint32_t *id)
+{
+	const struct bgdma_endpoint_attr attr = { .job = c->m.job };
+	const struct bgdma_operation_attr ready = {
+		.module = "coll", .name = "ready", .type = BGDMA_COLLECTIVE,
+		.flags = BGDMA_OPERATION_CONTROL,
+		.packet = (bgdma_packet_fn *)(uintptr_t)1,
+	};
+	struct bgdma_endpoint *ep;
+
+	require_is(0, bgdma_endpoint_create(&ep, &attr));
+	require_is(0, bgdma_operation_register(ep, &ready, id));
+	bgdma_endpoint_destroy(ep);
+	return 0;
+}
+
+/* A word to rank 0, which has to refuse it. */
+static int say(struct caller *c, uint64_t word)
+{
+	struct bgdma_send_attr send = { .type = BGDMA_COLLECTIVE, .word = word };
+	int ret;
+
+	require_is(0, ready_id(c, &send.operation));
+	while ((ret = bgdma_endpoint_send(c->m.ep, &send)) == -EAGAIN)
+		(void)bgdma_endpoint_wait(c->m.ep, -1);
+	return ret;
+}
+
+static uint64_t malformed(struct caller *c)
+{
+	struct bgdma_endpoint_stats stats;
+
+	(void)bgdma_endpoint_progress(c->m.ep, 64);
+	bgdma_endpoint_stats(c->m.ep, &stats);
+	return stats.trouble[BGDMA_TROUBLE_MALFORMED];
+}
+
+/* 0 and 1 are members, 2 is not; the group is the job's first. */
+static int saying_member(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_split_attr split = {
+		.color = rank == 2 ? BGDMA_SPLIT_NONE : 0,
+		.flags = BGDMA_SPLIT_PLAIN,
+	};
+	struct caller c = { 0 };
+
+	(void)arg;
+	require_is(0, caller_open(&c, 1));
+	require_is(0, bgdma_coll_split(c.coll, &split, &c.group));
+	if (!rank)
+		require_is(0, malformed(&c));
+	place(0, size);
+	/* Again; of no member; of no group. */
+	if (rank == 1)
+		require_is(0, say(&c, 0));
+	if (rank == 2) {
+		require_is(0, say(&c, 0));
+		require_is(0, say(&c, 1 << 1));
+		require_is(0, say(&c, 7 << 2));
+	}
+	require(rank || until(malformed(&c) == 4));
+	place(1, size);
+	return caller_close(&c);
+}
+
+TEST_F_TIMEOUT(coll, ba1_each_member_is_ready_once, 120)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, saying_member, NULL, -1));
+}
+
+/* ---- One cannot -------------------------------------------------------- */
+
+/* ioctl()s that grant fail from now on, in this process. */
+static void forbid_grants(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+			 (uint32_t)BGDMA_IOC_GRANT, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { sizeof(code) / sizeof(code[0]), code };
+
+	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0);
+	must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? -errno : 0);
+}
+
+static int refusing_member(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_split_attr split = { .flags = BGDMA_SPLIT_PLAIN };
+	struct caller c = { 0 };
+
+	(void)size;
+	(void)arg;
+	require_is(0, caller_open(&c, 1));
+	if (rank == 1)
+		forbid_grants();
+	require_is(rank == 1 ? -ENOMEM : -ENOSPC,
+		   bgdma_coll_split(c.coll, &split, &c.group));
+	require(!c.group);
+	return caller_close(&c);
+}
+
+TEST_F_TIMEOUT(coll, ba1_all_fail_when_one_cannot, 60)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, refusing_member, NULL, -1));
+}
+
+/* ---- What a group takes ------------------------------------------------ */
+
+/* All numbers of groups at this node but 1 and 2. */
+static int numbers_take(struct caller *c)
+{
+	const struct bgdma_peer *self = bgdma_endpoint_peer(c->m.ep, c->m.rank);
+	struct bgdma_group_member member = {
+		.rank = self->node, .ctx = self->ctx,
+	};
+	struct bgdma_group_attr attr = {
+		.members = &member, .member_count = 1,
+	};
+
+	for (; attr.number < BGDMA_GROUPS_MAX; attr.number++)
+		if (attr.number != 1 && attr.number != 2)
+			require_is(0, bgdma_group_bind(
+					bgdma_endpoint_ctx(c->m.ep), &attr));
+	return 0;
+}
+
+/* One group by lines after the other, beside one that stays. */
+static int many_member(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_coll_group *group;
+	struct bgdma_coll_plan plan;
+	struct caller c = { 0 };
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, caller_open(&c, 1));
+	if (!rank)
+		require_is(0, numbers_take(&c));
+	/* Number 0, which is taken; then 1; then 2 again and again. */
+	for (i = 0; i < 8; i++) {
+		require_is(0, bgdma_coll_split(c.coll, NULL, &group));
+		bgdma_coll_plan(group, &plan);
+		require_is(i > 0, plan.deposit);
+		require_is(0, bgdma_coll_barrier(group));
+		if (c.group)
+			require_is(0, bgdma_coll_barrier(c.group));
+		if (i == 1)
+			c.group = group;
+		else
+			bgdma_coll_group_destroy(group);
+	}
+	return caller_close(&c);
+}
+
+TEST_F_TIMEOUT(coll, ba2_numbers_are_used_again, 60)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, many_member, NULL, -1));
+}
+
+/* Rank 1 has no counter left, and needs none to be in no group. */
+static int idle_member(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_split_attr split = {
+		.color = rank == 1 ? BGDMA_SPLIT_NONE : 0,
+	};
+	struct bgdma_counter *counter;
+	struct caller c = { 0 };
+	int ret = 0;
+
+	(void)size;
+	(void)arg;
+	require_is(0, caller_open(&c, 1));
+	while (rank == 1 && !ret)
+		ret = bgdma_counter_alloc_many(bgdma_endpoint_ctx(c.m.ep),
+					       BGDMA_INJECTION, 1, 0, &counter);
+	require_is(0, bgdma_coll_split(c.coll, &split, &c.group));
+	require_is(rank == 1, !c.group);
+	if (rank != 1)
+		require_is(0, bgdma_coll_barrier(c.group));
+	return caller_close(&c);
+}
+
+TEST_F_TIMEOUT(coll, ba1_none_takes_no_counter, 60)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, idle_member, NULL, -1));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of the coll module share.
+ */
+#ifndef BGDMA_SELFTESTS_COLL_UTIL_H
+#define BGDMA_SELFTESTS_COLL_UTIL_H
+
+#include <bgdma/coll.h>
+
+#include "sys_util.h"
+
+/* What the processes of a job see together. */
+struct board {
+	int64_t round[RANKS_MAX];	/* that a process has entered */
+	int64_t value[RANKS_MAX];
+	uint32_t turn;			/* steps that were taken */
+	uint32_t here[16];		/* processes that are past a place */
+};
+
+static struct board *board;
+
+/* One process, its group, and what is asked of it. */
+struct caller {
+	struct member m;
+	struct bgdma_coll *coll;
+	struct bgdma_coll_group *group;
+};
+
+static inline int caller_open(struct caller *c, uint32_t per_node)
+{
+	const struct bgdma_endpoint_attr ep = { .per_node = per_node };
+	int ret = member_open(&c->m, &ep);
+
+	if (!ret)
+		ret = bgdma_coll_create(&c->coll, c->m.ep, c->m.job);
+	return ret ? ret : bgdma_endpoint_commit(c->m.ep, NULL);
+}
+
+static inline int caller_close(struct caller *c)
+{
+	bgdma_coll_group_destroy(c->group);
+	return member_close(&c->m);
+}
+
+/* Without a barrier of ours. */
+static inline void place(uint32_t which, uint32_t size)
+{
+	__atomic_fetch_add(&board->here[which], 1, __ATOMIC_ACQ_REL);
+	must(until(load(&board->here[which]) >= size) ? 0 : -ETIME);
+}
+
+#endif /* BGDMA_SELFTESTS_COLL_UTIL_H */
