@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Send a file from a process on node 0 to a process on node 1 in three ways, and
 # then by self-pacing chains (demo-chain); ten thousand messages over few
-# counters (demo-counters); and modules that share a process (demo-dispatch).
+# counters (demo-counters); modules that share a process (demo-dispatch);
+# a table that processes share in epochs (demo-epoch); and barriers (demo-barrier).
 #
 #	demo [-o OUTPUT] FILE
 #
@@ -179,6 +180,7 @@ fi
 # The scenes that are programs of their own.
 if [ $result -eq 0 ] && [ -s "$file" ] && [ -x "$here/demo-chain" ]; then
 	"$here/demo-chain" "$file" && "$here/demo-counters" "$file" &&
-		"$here/demo-dispatch" || result=1
+		"$here/demo-dispatch" && "$here/demo-epoch" &&
+		"$here/demo-barrier" || result=1
 fi
 leave $result

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Four processes on a ring: the timeline of a barrier with the counters after each
+# entry, then barriers back to back while all processors are busy with something
+# else. Works with busybox, too.
+#
+#	demo-barrier [COUNT]
+#
+# COUNT barriers: 1,000, or what BGDMA_BARRIERS says.
+
+here=$(cd "$(dirname "$0")" && pwd)
+count=${1:-${BGDMA_BARRIERS:-1000}}
+dir=$(mktemp -d) || exit 1
+bgdma partition add demo dims 4x1x1 || exit 1
+export BGDMA_SIZE=4 BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
+mkdir "$dir/job"
+: >"$dir/board"
+
+load=
+cpus=$(nproc)
+while [ "$cpus" -gt 0 ]; do
+	sh -c 'while :; do :; done' &
+	load="$load $!"
+	cpus=$((cpus - 1))
+done
+
+echo "barrier: four processes, $count back to back, and $(nproc) that are busy"
+ranks=
+for rank in 0 1 2 3; do
+	BGDMA_RANK=$rank "$here/barrier" "$dir/board" "$count" \
+		>>"$dir/out" 2>&1 &
+	ranks="$ranks $!"
+done
+# shellcheck disable=SC2086 # these are words
+wait $ranks
+# shellcheck disable=SC2086 # and these
+kill $load
+sed 's/^/  /' "$dir/out"
+
+result=0
+# said TEXT: some process has said it.
+said() {
+	grep -q "$1" "$dir/out" && return
+	echo "  FAILED: nobody says \"$1\""
+	result=1
+}
+said "process 2 enters: counters -1 -1  3 -1\$"
+said "process 0 enters: counters  2 -2  2 -2\$"
+said "process 1 enters: counters  1  1  1 -3\$"
+said "process 3 enters: counters  0  0  0  0\$"
+said "^$count barriers, .* the counter is 0\$"
+bgdma partition del demo
+rm -rf "$dir"
+exit $result

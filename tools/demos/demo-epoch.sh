@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# A table in the window of one process, and three others who share it; one of
+# them is killed in an epoch. Works with busybox, too.
+#
+#	demo-epoch
+
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d) || exit 1
+bgdma partition add demo dims 4x1x1 || exit 1
+export BGDMA_SIZE=4 BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
+mkdir "$dir/job"
+cat /proc/meminfo >"$dir/table"
+first=$(awk 'NR == 1 { print $2 }' "$dir/table")
+
+echo "epoch: one target, three origins, and $(wc -l <"$dir/table") keys"
+for rank in 0 1 2 3; do
+	BGDMA_RANK=$rank "$here/epoch" "$dir/table" >>"$dir/out" 2>&1 &
+done
+wait
+sed 's/^/  /' "$dir/out"
+
+result=0
+# said TEXT: some process has said it.
+said() {
+	grep -q "$1" "$dir/out" && return
+	echo "  FAILED: nobody says \"$1\""
+	result=1
+}
+said "asks, and would not wait: Device or resource busy"
+said "closing stage: Cannot send after transport endpoint shutdown"
+said "put counter 100, get counter 0"
+said "is $((first + 300)) after 300 changes"
+said "epoch 102 of process 2 broke: peer died or left"
+said "process 1: has the table next"
+bgdma partition del demo
+rm -rf "$dir"
+exit $result
