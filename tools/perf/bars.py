@@ -33,6 +33,14 @@ def of_instructions(counted):
               ratios(insns[f"4 KiB put, {EACH}"], peer), 0.6)
     yield bar(f"4 KiB put, {BATCH}: of process_vm_readv's instructions",
               ratios(insns[f"4 KiB put, {BATCH}"], peer), 0.4)
+    yield bar("64-bit fetch-and-add: of an 8 B put's instructions",
+              ratios(insns["64-bit fetch-and-add"], insns["8 B put"]), 1.3)
+    for what in ("put", "get"):
+        yield bar(f"rma 8 B {what}: of a raw one's instructions",
+                  ratios(insns[f"rma 8 B {what}"], insns[f"8 B {what}"]), 1.5)
+    yield bar("rma 64-bit fetch-and-add: of its 8 B put's instructions",
+              ratios(insns["rma 64-bit fetch-and-add"],
+                     insns["rma 8 B put"]), 1.3)
     yield bar("8 B round trip, polling: instructions of a side",
               [max(side["user"] + side["kernel"] for side in cpus.values())
                for cpus in counted["8 B round trip, polling"]["regions"]],

@@ -19,6 +19,8 @@ static const struct {
 	{ "peers", count_peers, "getppid, an ioctl, process_vm_readv" },
 	{ "messages", count_messages, "8-byte messages with a doorbell each, and in batches" },
 	{ "puts", count_puts, "puts of 4 KiB, and of 1 MiB" },
+	{ "onesided", count_onesided, "8-byte puts, gets and atomics, and epochs" },
+	{ "rma", count_rma, "the same in windows" },
 	{ "sys", sys_small, "8-byte messages of endpoints beside raw ones" },
 	{ "msg", msg, "tagged messages, and matching among few and many" },
 	{ "switch", eager_switch, "tagged messages of growing length, eager and by rendezvous" },

@@ -103,6 +103,8 @@ do {									\
 void count_peers(void);
 void count_messages(void);
 void count_puts(void);
+void count_onesided(void);
+void count_rma(void);
 void ping_pong(void);
 void bandwidth(void);
 void idle(void);
