@@ -253,6 +253,19 @@ static int unhurt(uint32_t rank, uint32_t size, void *arg)
 	return module_close(&module);
 }
 
+/* Again, until the question came in time (@asked); false: a process failed. */
+static bool job_in_time(int (*body)(uint32_t rank, uint32_t size, void *arg),
+			struct flood *f, struct flood first, unsigned int tries)
+{
+	partition_new("3x1x1", "");
+	do {
+		*f = first;
+		if (!job_run(3, body, f, -1))
+			return false;
+	} while (!f->asked && --tries);
+	return true;
+}
+
 TEST(sp6_lost_events_hurt_no_chain)
 {
 	struct flood *f = shared(sizeof(*f));
@@ -264,13 +277,8 @@ TEST(sp6_lost_events_hurt_no_chain)
 TEST(sp6_nor_does_a_question_when_it_is_over)
 {
 	struct flood *f = shared(sizeof(*f));
-	unsigned int tries = 0;
 
-	partition_new("3x1x1", "");
-	do {
-		*f = (struct flood){ .over = true };
-		ASSERT_TRUE(job_run(3, unhurt, f, -1));
-	} while (!f->asked && ++tries < 20);
+	ASSERT_TRUE(job_in_time(unhurt, f, (struct flood){ .over = true }, 20));
 	if (!f->asked)
 		SKIP(return, "the chain is over before it is asked for");
 }
@@ -354,13 +362,8 @@ static int over(uint32_t rank, uint32_t size, void *arg)
 TEST(sp6_a_question_about_one_that_is_over_hurts_no_other)
 {
 	struct flood *f = shared(sizeof(*f));
-	unsigned int tries = 0;
 
-	partition_new("3x1x1", "");
-	do {
-		*f = (struct flood){ 0 };
-		ASSERT_TRUE(job_run(3, over, f, -1));
-	} while (!f->asked && ++tries < 5);
+	ASSERT_TRUE(job_in_time(over, f, (struct flood){ 0 }, 5));
 	if (!f->asked)
 		SKIP(return, "the chains are over before they are asked for");
 }
@@ -414,13 +417,8 @@ static int given_up(uint32_t rank, uint32_t size, void *arg)
 TEST(lc2_what_is_given_up_in_doubt_is_cancelled)
 {
 	struct flood *f = shared(sizeof(*f));
-	unsigned int tries = 0;
 
-	partition_new("3x1x1", "");
-	do {
-		*f = (struct flood){ 0 };
-		ASSERT_TRUE(job_run(3, given_up, f, -1));
-	} while (!f->asked && ++tries < 5);
+	ASSERT_TRUE(job_in_time(given_up, f, (struct flood){ 0 }, 5));
 	if (!f->asked)
 		SKIP(return, "the chain is over before it is given up");
 }
