@@ -199,6 +199,28 @@ int epoch_place(const struct bgdma_rma_epoch *e, uint64_t at, uint64_t length,
 void request_make(struct bgdma_rma_epoch *e, struct bgdma_rma_request *request,
 		  bool get);
 
+/*
+ * Take a slot for a put, or what counts as one, and begin to describe it. In
+ * line: this is on the way of every put.
+ */
+BGDMA_INLINE int put_take(struct bgdma_rma_epoch *e, struct bgdma_at to,
+			  struct bgdma_transfer *t, struct bgdma_desc **desc)
+{
+	int ret = rma_channel_take(e, SENT_PUT, 0, desc);
+
+	if (bgdma_unlikely(ret))
+		return ret;
+	t->dest = e->node;
+	t->dest_ctx = e->ctx;
+	t->to = to;
+	/* Memory that was attached has no gate of its own. */
+	if (bgdma_likely(e->region)) {
+		e->puts++;
+		t->epoch = e->id;
+	}
+	return 0;
+}
+
 /* window.c */
 int window_send(struct bgdma_window *window, uint32_t dest, unsigned int kind,
 		unsigned int detail, const void *data, size_t length);

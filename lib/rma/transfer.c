@@ -44,6 +44,18 @@ int epoch_place(const struct bgdma_rma_epoch *e, uint64_t at, uint64_t length,
 					 place_attached(e, at, length, to);
 }
 
+/* Let @a be at one of our size: itself, or a copy. */
+static inline int access_attr(const struct bgdma_access_attr **a,
+			      struct bgdma_access_attr *copy, size_t size)
+{
+	const struct bgdma_access_attr *from = *a;
+
+	if (bgdma_likely(size == sizeof(*from)))
+		return 0;
+	*a = copy;
+	return attr_copy(copy, sizeof(*copy), from, size);
+}
+
 static inline int access_check(const struct bgdma_rma_epoch *e,
 			       const struct bgdma_access_attr *a,
 			       struct bgdma_at *to)
@@ -72,20 +84,12 @@ BGDMA_INLINE int put_one(struct bgdma_rma_epoch *e,
 	struct bgdma_desc *desc;
 	int ret;
 
-	ret = rma_channel_take(e, SENT_PUT, 0, &desc);
+	ret = put_take(e, to, &t, &desc);
 	if (bgdma_unlikely(ret))
 		return ret;
-	t.dest = e->node;
-	t.dest_ctx = e->ctx;
 	t.length = (uint32_t)a->length;
 	t.from = bgdma__place_at(&a->local);
-	t.to = to;
 	t.route = a->route;
-	/* Memory that was attached has no gate of its own. */
-	if (bgdma_likely(e->region)) {
-		e->puts++;
-		t.epoch = e->id;
-	}
 	bgdma_desc_put(desc, &t);
 	return 0;
 }
@@ -98,12 +102,9 @@ int bgdma_epoch_put_sized(struct bgdma_rma_epoch *epoch,
 	struct bgdma_at to;
 	int ret;
 
-	if (bgdma_unlikely(size != sizeof(*a))) {
-		ret = attr_copy(&copy, sizeof(copy), attr, size);
-		if (ret)
-			return ret;
-		a = &copy;
-	}
+	ret = access_attr(&a, &copy, size);
+	if (bgdma_unlikely(ret))
+		return ret;
 	rma_lock(epoch->rma);
 	ret = access_check(epoch, a, &to);
 	if (bgdma_likely(!ret))
@@ -186,12 +187,9 @@ int bgdma_epoch_get_sized(struct bgdma_rma_epoch *epoch,
 	struct bgdma_at from;
 	int ret;
 
-	if (bgdma_unlikely(size != sizeof(*a))) {
-		ret = attr_copy(&copy, sizeof(copy), attr, size);
-		if (ret)
-			return ret;
-		a = &copy;
-	}
+	ret = access_attr(&a, &copy, size);
+	if (bgdma_unlikely(ret))
+		return ret;
 	rma_lock(epoch->rma);
 	ret = access_check(epoch, a, &from);
 	if (bgdma_likely(!ret))

@@ -110,21 +110,14 @@ BGDMA_INLINE int atomic_inject(struct bgdma_rma_epoch *e, unsigned int op,
 	struct bgdma_desc *desc;
 	int ret;
 
-	ret = rma_channel_take(e, SENT_PUT, 0, &desc);
+	ret = put_take(e, to, &t, &desc);
 	if (bgdma_unlikely(ret))
 		return ret;
-	t.dest = e->node;
-	t.dest_ctx = e->ctx;
 	t.dispatch = BGDMA_ATOMIC(op, (unsigned int)type);
 	t.length = length;
 	t.from = memory;
-	t.to = to;
 	t.flags = flags;
 	t.cookie = cookie;
-	if (bgdma_likely(e->region)) {
-		e->puts++;
-		t.epoch = e->id;
-	}
 	bgdma_desc_atomic(desc, &t);
 	return 0;
 }
