@@ -262,6 +262,14 @@ BGDMA_API void bgdma_endpoint_destroy(struct bgdma_endpoint *ep);
 BGDMA_API struct bgdma_ctx *bgdma_endpoint_ctx(const struct bgdma_endpoint *ep);
 
 /**
+ * bgdma_endpoint_number() - which of the endpoints of the process
+ * @ep: endpoint
+ *
+ * Thread safety: any thread.
+ */
+BGDMA_API uint32_t bgdma_endpoint_number(const struct bgdma_endpoint *ep);
+
+/**
  * bgdma_endpoint_rank() - rank in the job
  * @ep: endpoint
  *

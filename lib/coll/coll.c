@@ -178,17 +178,16 @@ static int objects_get(struct bgdma_coll_group *g, struct card *own)
 	return 0;
 }
 
-static int cards_exchange(struct bgdma_coll *coll, const struct card *own,
-			  struct card *cards)
+static int cards_exchange(const struct bgdma_coll_group *g,
+			  const struct card *own, struct card *cards)
 {
-	/* Keys are the process's, whichever of its endpoints asks. */
-	static uint32_t exchanges;
-	uint32_t number = __atomic_fetch_add(&exchanges, 1, __ATOMIC_RELAXED);
+	const struct bgdma_coll *coll = g->coll;
 	uint32_t rank, size = bgdma_endpoint_size(coll->ep);
 	char key[BGDMA_JOB_KEY_MAX];
 	int ret;
 
-	snprintf(key, sizeof(key), "coll.%u", number);
+	snprintf(key, sizeof(key), "coll.%u.%u",
+		 bgdma_endpoint_number(coll->ep), g->serial);
 	ret = bgdma_job_put(coll->job, key, own, sizeof(*own));
 	if (!ret)
 		ret = bgdma_job_fence(coll->job);
@@ -490,7 +489,7 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 	/* Who has no counter left tells the others too. */
 	failed = own.color == BGDMA_SPLIT_NONE ? 0 : objects_get(g, &own);
 	own.failed = failed < 0;
-	ret = cards_exchange(coll, &own, cards);
+	ret = cards_exchange(g, &own, cards);
 	if (!ret)
 		ret = failed;
 	if (!ret && own.color != BGDMA_SPLIT_NONE) {

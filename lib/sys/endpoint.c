@@ -283,6 +283,11 @@ struct bgdma_ctx *bgdma_endpoint_ctx(const struct bgdma_endpoint *ep)
 	return ep->ctx;
 }
 
+uint32_t bgdma_endpoint_number(const struct bgdma_endpoint *ep)
+{
+	return ep->attr.number;
+}
+
 uint32_t bgdma_endpoint_rank(const struct bgdma_endpoint *ep)
 {
 	return ep->rank;
