@@ -61,8 +61,9 @@ static u64 bgdma_atomic_new(u32 op, u32 type, u64 old, u64 operand)
  * @old becomes what was there before.
  */
 #define BGDMA_ATOMICS(_bits, _prefix)					\
-static bool bgdma_atomic_loop##_bits(_prefix##_t *at, u32 op, u32 type,	\
-				     u##_bits operand, u##_bits *old)	\
+static bool bgdma_atomic_loop##_bits(typeof(_prefix##_t) *at, u32 op,	\
+				     u32 type, u##_bits operand,	\
+				     typeof(operand) *old)		\
 {									\
 	s##_bits was = _prefix##_read(at);				\
 	u32 tries;							\
@@ -78,9 +79,9 @@ static bool bgdma_atomic_loop##_bits(_prefix##_t *at, u32 op, u32 type,	\
 	return false;							\
 }									\
 									\
-static bool bgdma_atomic##_bits(_prefix##_t *at, u32 op, u32 type,	\
-				u##_bits operand, u##_bits compare,	\
-				u##_bits *old)				\
+static bool bgdma_atomic##_bits(typeof(_prefix##_t) *at, u32 op,	\
+				u32 type, u##_bits operand,		\
+				u##_bits compare, typeof(operand) *old)	\
 {									\
 	switch (op) {							\
 	case BGDMA_ATOMIC_READ:						\
