@@ -40,7 +40,7 @@ static int write_behind(struct caller *c, bool lines)
 	struct bgdma_region *from;
 	struct bgdma_desc desc;
 
-	require(bgdma_job_get(c->m.job, 0, "coll.0", card, sizeof(card)) > 0);
+	require(bgdma_job_get(c->m.job, 0, "coll.0.0", card, sizeof(card)) > 0);
 	require_is(0, bgdma_inj_create(ctx, &attr, &fifo));
 	require_is(0, bgdma_region_alloc(ctx, 4096, BGDMA_LOCAL_READ, &from));
 	t.dest = victim->node;
