@@ -595,6 +595,7 @@ struct bgdma_node {
  *	looked for, without a walk down @ctxs; written and read like it
  * @nodes: struct bgdma_node by rank; @lock
  * @groups: struct bgdma_group by number and rank; its own lock, read under RCU
+ * @groups_gone: bindings that are no more; written under the lock of @groups
  * @contexts: attached; @lock
  * @stats_lock: innermost
  * @stats_gone: of contexts that were released
@@ -621,6 +622,7 @@ struct bgdma_partition {
 	struct bgdma_ctx __rcu **first;
 	struct xarray nodes;
 	struct xarray groups;
+	u32 groups_gone;
 	struct list_head contexts;
 	struct mutex stats_lock;
 	struct bgdma_stream_stats stats_gone;

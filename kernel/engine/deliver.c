@@ -39,7 +39,7 @@ int bgdma_deliver_put(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		       const struct bgdma_payload *descs, u32 n)
 {
-	const struct bgdma_principal *who = bgdma_principal_at(ctx, s);
+	const struct bgdma_principal *who = bgdma_principal_at(ctx, s), *name;
 	u32 id = le16_to_cpu(s->x.desc.dst_fifo);
 	struct bgdma_rget_queue *queue = NULL;
 	u64 bound;
@@ -50,10 +50,10 @@ int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 								ctx->n_rgq)]);
 	if (!queue)
 		return bgdma_fault(s, BGDMA_E_FIFO, id, ctx->n_rgq);
-	if (!bgdma_is_owner(ctx, who) &&
-	    !bgdma_granted(&queue->grants, who, BGDMA_RIGHT_INJECT, 0, 0,
-			   &bound, NULL) &&
-	    !bgdma_group_gives(ctx, s, who, BGDMA_KIND_RGET_QUEUE, id))
+	name = bgdma_group_name(ctx, s, who, BGDMA_KIND_RGET_QUEUE, id);
+	if (!bgdma_is_owner(ctx, name) &&
+	    !bgdma_granted(&queue->grants, name, BGDMA_RIGHT_INJECT, 0, 0,
+			   &bound, NULL))
 		return bgdma_fault(s, BGDMA_E_RIGHTS, id, BGDMA_RIGHT_INJECT);
 	for (;;) {
 		ret = bgdma_rgq_deliver(queue, s, who, descs, n);

@@ -44,14 +44,11 @@ bgdma_rec_counter(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		  const struct bgdma_principal *who)
 {
 	u32 handle = le32_to_cpu(s->x.desc.rec_ctr);
-	int slot = bgdma_counter_at(ctx, BGDMA_RECEPTION, handle,
-				    bgdma_is_owner(ctx, who) ? NULL : who,
-				    &s->memo.counter);
 
-	if (unlikely(slot == -BGDMA_E_RIGHTS))
-		slot = bgdma_group_counter(ctx, s, who, BGDMA_RECEPTION,
-					   handle);
-	return slot;
+	who = bgdma_group_name(ctx, s, who, BGDMA_KIND_REC_COUNTER, handle);
+	return bgdma_counter_at(ctx, BGDMA_RECEPTION, handle,
+				bgdma_is_owner(ctx, who) ? NULL : who,
+				&s->memo.counter);
 }
 
 /*
@@ -152,19 +149,17 @@ bgdma_land_put(struct bgdma_ctx *ctx, struct bgdma_stream *s, const void *from,
 	const struct bgdma_principal *who = bgdma_principal_at(ctx, s);
 	int slot = bgdma_rec_slot(ctx, s, who);
 	struct bgdma_region_gate *gate = NULL;
+	const struct bgdma_principal *name;
 	struct bgdma_region *region;
 	int ret;
 
 	if (unlikely(slot < BGDMA_NO_SLOT))
 		return x->fault.code;
-	if (unlikely(!bgdma_region_again(ctx, handle, who, BGDMA_RIGHT_WRITE,
+	name = bgdma_group_name(ctx, s, who, BGDMA_KIND_REGION, handle);
+	if (unlikely(!bgdma_region_again(ctx, handle, name, BGDMA_RIGHT_WRITE,
 					 off, left, &x->fault, &s->memo.dst,
-					 &region))) {
-		region = bgdma_group_region(ctx, s, who, handle,
-					    BGDMA_RIGHT_WRITE, off, left);
-		if (!region)
-			return x->fault.code;
-	}
+					 &region)))
+		return x->fault.code;
 	ret = bgdma_land_enter(ctx, s, region, who, &gate);
 	if (unlikely(ret)) {
 		bgdma_busy_put(&region->busy);

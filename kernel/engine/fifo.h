@@ -14,6 +14,25 @@
 #define BGDMA_STREAM_EXPIRED	5	/* waited too long */
 #define BGDMA_STREAM_WANTED	6	/* a control call waits to own it */
 
+struct bgdma_group;
+
+/**
+ * struct bgdma_group_memo - a binding that somebody asks again and again
+ * @group: it; not a reference
+ * @owner: incarnation of the context that has bound it
+ * @member: of who asked, and is a member
+ * @number: of the group
+ * @gone: the partition's count when it was looked up: as long as that stands, the
+ *	binding is there
+ */
+struct bgdma_group_memo {
+	const struct bgdma_group *group;
+	u32 owner;
+	u32 member;
+	u32 number;
+	u32 gone;
+};
+
 /* What a stream remembers of the objects that it used last. */
 struct bgdma_memo {
 	u64 fifo;
@@ -23,6 +42,7 @@ struct bgdma_memo {
 	struct bgdma_region_memo descs;
 	struct bgdma_region_memo dst;
 	struct bgdma_region_memo atomic;
+	struct bgdma_group_memo group[2];	/* of its context, of others */
 };
 
 /**

@@ -14,7 +14,6 @@
  * those of one context are in a list. Both change under the lock of
  * partition.groups.
  */
-#include <linux/bsearch.h>
 #include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -26,9 +25,11 @@
 #include "deliver.h"
 #include "group.h"
 
-static unsigned long bgdma_group_key(u32 number, u32 rank)
+/* Small numbers: the tree is as deep as the largest is long. */
+static unsigned long bgdma_group_key(const struct bgdma_partition *part,
+				     u32 number, u32 rank)
 {
-	return (unsigned long)number << 32 | rank;
+	return (unsigned long)number * part->size + rank;
 }
 
 /* --------------------------------------------------------------------- */
@@ -146,8 +147,9 @@ int bgdma_group_bind(struct bgdma_ctx *ctx, const struct bgdma_group_bind *arg)
 	err = bgdma_group_fill(ctx, group, arg);
 	if (err)
 		goto free;
-	err = xa_insert(groups, bgdma_group_key(arg->group, ctx->rank), group,
-			GFP_KERNEL_ACCOUNT);
+	err = xa_insert(groups,
+			bgdma_group_key(ctx->partition, arg->group, ctx->rank),
+			group, GFP_KERNEL_ACCOUNT);
 	if (err)
 		goto free;
 	xa_lock(groups);
@@ -192,11 +194,13 @@ static void bgdma_group_release(struct bgdma_ctx *ctx,
 
 static void bgdma_group_take_out(struct bgdma_group *group)
 {
-	struct bgdma_ctx *ctx = group->ctx;
+	struct bgdma_partition *part = group->ctx->partition;
 
 	list_del_init(&group->node);
-	__xa_erase(&ctx->partition->groups,
-		   bgdma_group_key(group->number, ctx->rank));
+	/* What remembers it asks anew before a grace period is over. */
+	WRITE_ONCE(part->groups_gone, part->groups_gone + 1);
+	__xa_erase(&part->groups,
+		   bgdma_group_key(part, group->number, group->ctx->rank));
 }
 
 /**
@@ -282,40 +286,72 @@ void bgdma_groups_forget(struct bgdma_ctx *ctx, u32 kind, u32 id)
 static const struct bgdma_group *bgdma_group_at(struct bgdma_partition *part,
 						u32 number, u32 rank)
 {
-	return xa_load(&part->groups, bgdma_group_key(number, rank));
+	return xa_load(&part->groups, bgdma_group_key(part, number, rank));
 }
 
+/* A search of its own: bsearch() calls a function for each comparison. */
 static bool bgdma_group_has(const struct bgdma_group *group,
 			    const struct bgdma_principal *who)
 {
-	const struct bgdma_group_member *m, key = { .rank = who->rank };
+	const struct bgdma_group_member *m = group->members;
+	u32 n = group->n_members;
 
-	m = bsearch(&key, group->members, group->n_members, sizeof(*m),
-		    bgdma_member_cmp);
-	return m && m->ctx == who->ctx &&
+	/* The last whose rank is no higher, or the first. */
+	while (n > 1) {
+		u32 half = n / 2;
+
+		if (m[half].rank <= who->rank)
+			m += half;
+		n -= half;
+	}
+	return m->rank == who->rank && m->ctx == who->ctx &&
 	       (!m->incarnation || m->incarnation == who->incarnation);
+}
+
+/* The binding of @ctx that a stream is under, if @who is a member; or NULL. */
+static const struct bgdma_group *bgdma_group_for(struct bgdma_ctx *ctx,
+						 struct bgdma_stream *s,
+						 const struct bgdma_principal *who)
+{
+	struct bgdma_group_memo *memo = &s->memo.group[ctx != s->ctx];
+	struct bgdma_partition *part = ctx->partition;
+	/* Before the look: a binding that goes meanwhile is not remembered. */
+	u32 gone = smp_load_acquire(&part->groups_gone);
+	const struct bgdma_group *group;
+
+	/* No context has the incarnation 0 of an empty memo. */
+	if (memo->owner == ctx->who.incarnation &&
+	    memo->member == who->incarnation &&
+	    memo->number == s->group - 1 && memo->gone == gone)
+		return memo->group;
+	group = bgdma_group_at(part, s->group - 1, ctx->rank);
+	if (!group || group->ctx != ctx || !bgdma_group_has(group, who))
+		return NULL;
+	*memo = (struct bgdma_group_memo) {
+		.group = group, .owner = ctx->who.incarnation,
+		.member = who->incarnation, .number = s->group - 1,
+		.gone = gone,
+	};
+	return group;
 }
 
 /**
  * bgdma_group_gives() - may somebody use an object under a group?
  * @ctx: owner of the object
- * @s: stream that asks
+ * @s: stream that asks, under a group
  * @who: for whom
  * @kind: of the object
  * @object: handle or id
  *
  * Context: inside a slice.
  */
-bool bgdma_group_gives(struct bgdma_ctx *ctx, const struct bgdma_stream *s,
+bool bgdma_group_gives(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		       const struct bgdma_principal *who, u32 kind, u32 object)
 {
-	const struct bgdma_group *group;
+	const struct bgdma_group *group = bgdma_group_for(ctx, s, who);
 	u32 i;
 
-	if (!s->group)
-		return false;
-	group = bgdma_group_at(ctx->partition, s->group - 1, ctx->rank);
-	if (!group || group->ctx != ctx || !bgdma_group_has(group, who))
+	if (!group)
 		return false;
 	for (i = 0; i < group->n_slots; i++) {
 		if (READ_ONCE(group->slots[i].kind) == kind &&
@@ -323,52 +359,6 @@ bool bgdma_group_gives(struct bgdma_ctx *ctx, const struct bgdma_stream *s,
 			return true;
 	}
 	return false;
-}
-
-/**
- * bgdma_group_region() - bgdma_region_get() for who had no right, under a group
- * @ctx: owner
- * @s: stream that asks; s->x.fault says what the region's grants said
- * @who: for whom
- * @handle: region
- * @rights: BGDMA_RIGHT_*
- * @off: first byte of all that is left of the transfer
- * @len: bytes of it
- *
- * Context: inside a slice.
- * Return: the region with a busy reference, or NULL with a fault.
- */
-struct bgdma_region *bgdma_group_region(struct bgdma_ctx *ctx,
-					struct bgdma_stream *s,
-					const struct bgdma_principal *who,
-					u32 handle, u32 rights, u64 off,
-					u64 len)
-{
-	if (!bgdma_group_gives(ctx, s, who, BGDMA_KIND_REGION, handle))
-		return NULL;
-	return bgdma_region_get(ctx, handle, &ctx->who, rights, off, len,
-				&s->x.fault, NULL);
-}
-
-/**
- * bgdma_group_counter() - a counter for who had no right, under a group
- * @ctx: owner
- * @s: stream that asks
- * @who: for whom
- * @kind: BGDMA_INJECTION or BGDMA_RECEPTION
- * @handle: of it
- *
- * Context: inside a slice.
- * Return: the slot, or the negative of an enum bgdma_code.
- */
-int bgdma_group_counter(struct bgdma_ctx *ctx, const struct bgdma_stream *s,
-			const struct bgdma_principal *who, unsigned int kind,
-			u32 handle)
-{
-	if (!bgdma_group_gives(ctx, s, who, BGDMA_KIND_INJ_COUNTER + kind,
-			       handle))
-		return -BGDMA_E_RIGHTS;
-	return bgdma_counter_find(ctx, kind, handle, NULL, NULL);
 }
 
 /* --------------------------------------------------------------------- */
@@ -473,8 +463,8 @@ u32 bgdma_group_localize(struct bgdma_stream *s)
 	u32 code = BGDMA_OK;
 
 	bgdma_slice_begin();
-	group = bgdma_group_at(s->ctx->partition, s->group - 1, s->ctx->rank);
-	if (!group || group->ctx != s->ctx || !bgdma_group_has(group, &s->who))
+	group = bgdma_group_for(s->ctx, s, &s->who);
+	if (!group)
 		code = bgdma_fault(s, BGDMA_E_GROUP, s->group - 1, 0);
 	else if (!bgdma_slots_from(group, s) ||
 		 (local && !bgdma_slots_to(group, s)))
@@ -487,15 +477,17 @@ u32 bgdma_group_localize(struct bgdma_stream *s)
 }
 
 /**
- * bgdma_group_member() - the context of a node that takes a stream's copy
+ * bgdma_group_member() - the binding of a node that takes a stream's copy
  * @s: deposits under its group
  * @rank: node
  *
  * Context: inside a slice.
- * Return: the context with a busy reference, or NULL where nobody has bound
- * the group with the stream's context as a member, and is one in its binding.
+ * Return: the binding, its context with a busy reference, or NULL where nobody
+ * has bound the group with the stream's context as a member, and is one in its
+ * binding.
  */
-struct bgdma_ctx *bgdma_group_member(const struct bgdma_stream *s, u32 rank)
+const struct bgdma_group *bgdma_group_member(const struct bgdma_stream *s,
+					     u32 rank)
 {
 	struct bgdma_partition *part = s->ctx->partition;
 	const struct bgdma_group *group, *own;
@@ -508,24 +500,19 @@ struct bgdma_ctx *bgdma_group_member(const struct bgdma_stream *s, u32 rank)
 	if (!own || own->ctx != s->ctx ||
 	    !bgdma_group_has(own, &group->ctx->who))
 		return NULL;
-	return bgdma_busy_get(&group->ctx->busy) ? group->ctx : NULL;
+	return bgdma_busy_get(&group->ctx->busy) ? group : NULL;
 }
 
 /**
  * bgdma_group_arrive() - slots become handles where a copy arrives
- * @ctx: from bgdma_group_member()
+ * @group: from bgdma_group_member()
  * @s: the stream; its descriptor has slots
  *
- * Context: inside a slice.
+ * Context: inside the same slice.
  * Return: BGDMA_OK or BGDMA_E_GROUP, with s->x.fault.
  */
-u32 bgdma_group_arrive(const struct bgdma_ctx *ctx, struct bgdma_stream *s)
+u32 bgdma_group_arrive(const struct bgdma_group *group, struct bgdma_stream *s)
 {
-	const struct bgdma_group *group;
-
-	group = bgdma_group_at(ctx->partition, s->group - 1, ctx->rank);
-	if (!group || group->ctx != ctx)
-		return bgdma_fault(s, BGDMA_E_GROUP, s->group - 1, 0);
 	return bgdma_slots_to(group, s) ? BGDMA_OK : s->x.fault.code;
 }
 

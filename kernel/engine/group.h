@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Groups. On the way of a piece only where grants said no, and only under a
- * group.
+ * Groups. Who is under one asks it first: what it names, it means by slot.
  */
 #ifndef _BGDMA_GROUP_H
 #define _BGDMA_GROUP_H
@@ -35,20 +34,27 @@ int bgdma_group_unbind(struct bgdma_ctx *ctx, u32 number);
 void bgdma_groups_end(struct bgdma_ctx *ctx);
 void bgdma_groups_forget(struct bgdma_ctx *ctx, u32 kind, u32 id);
 bool bgdma_group_bound(struct bgdma_ctx *ctx, u32 number);
-struct bgdma_ctx *bgdma_group_member(const struct bgdma_stream *s, u32 rank);
-u32 bgdma_group_arrive(const struct bgdma_ctx *ctx, struct bgdma_stream *s);
+const struct bgdma_group *bgdma_group_member(const struct bgdma_stream *s,
+					     u32 rank);
+u32 bgdma_group_arrive(const struct bgdma_group *group, struct bgdma_stream *s);
 
-bool bgdma_group_gives(struct bgdma_ctx *ctx, const struct bgdma_stream *s,
+bool bgdma_group_gives(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		       const struct bgdma_principal *who, u32 kind,
 		       u32 object);
-struct bgdma_region *bgdma_group_region(struct bgdma_ctx *ctx,
-					struct bgdma_stream *s,
-					const struct bgdma_principal *who,
-					u32 handle, u32 rights, u64 off,
-					u64 len);
-int bgdma_group_counter(struct bgdma_ctx *ctx, const struct bgdma_stream *s,
-			const struct bgdma_principal *who, unsigned int kind,
-			u32 handle);
+
+/*
+ * In whose name somebody may ask for an object: under a group that gives it, in
+ * its owner's.
+ */
+static inline const struct bgdma_principal *
+bgdma_group_name(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		 const struct bgdma_principal *who, u32 kind, u32 object)
+{
+	if (unlikely(s->group) && bgdma_group_gives(ctx, s, who, kind, object))
+		return &ctx->who;
+	return who;
+}
+
 u32 bgdma_group_localize(struct bgdma_stream *s);
 
 #endif /* _BGDMA_GROUP_H */

@@ -18,18 +18,6 @@ static const struct bgdma_fabric_ops *bgdma_fabric(const struct bgdma_stream *s)
 	return s->ctx->partition->fabric;
 }
 
-/* For who has no right of his own: under a group. */
-static noinline bool bgdma_source_by_group(struct bgdma_stream *s, u32 rights,
-					   u32 left,
-					   struct bgdma_region **region,
-					   u64 off)
-{
-	*region = bgdma_group_region(s->ctx, s, &s->who,
-				     le32_to_cpu(s->x.desc.u.at.src_region),
-				     rights, off, left);
-	return *region;
-}
-
 /*
  * The region that a slice at @off is read from, busy; or a fault. @left: bytes
  * of the transfer.
@@ -40,13 +28,12 @@ bgdma_source_get(struct bgdma_stream *s, u32 rights, u32 left,
 {
 	struct bgdma_xfer *x = &s->x;
 	u32 handle = le32_to_cpu(x->desc.u.at.src_region);
+	const struct bgdma_principal *who;
 
-	return likely(bgdma_region_again(s->ctx, handle, &s->who, rights, off,
-					 left, &x->fault,
-					 rights == BGDMA_RIGHT_READ ?
-						&s->memo.src : &s->memo.descs,
-					 region)) ||
-	       bgdma_source_by_group(s, rights, left, region, off);
+	who = bgdma_group_name(s->ctx, s, &s->who, BGDMA_KIND_REGION, handle);
+	return bgdma_region_again(s->ctx, handle, who, rights, off, left,
+				  &x->fault, rights == BGDMA_RIGHT_READ ?
+					&s->memo.src : &s->memo.descs, region);
 }
 
 /*

@@ -107,7 +107,8 @@ void bgdma_abort_message(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	if ((bgdma_is_owner(ctx, who) ||
 	     bgdma_granted_whole(&fifo->grants, who, BGDMA_RIGHT_ACCEPT,
 				 &s->memo.fifo) ||
-	     bgdma_group_gives(ctx, s, who, BGDMA_KIND_REC_FIFO, fifo->id)) &&
+	     (s->group &&
+	      bgdma_group_gives(ctx, s, who, BGDMA_KIND_REC_FIFO, fifo->id))) &&
 	    !bgdma_rec_append(fifo, s, who, &nothing, 0,
 			      BGDMA_PACKET_ERROR | BGDMA_PACKET_LAST))
 		return;

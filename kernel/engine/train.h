@@ -70,13 +70,13 @@ static __always_inline void bgdma_xfer_end(struct bgdma_stream *s,
 static __always_inline int bgdma_inj_slot(struct bgdma_stream *s)
 {
 	u32 handle = le32_to_cpu(s->x.desc.inj_ctr);
-	int slot = bgdma_counter_at(s->ctx, BGDMA_INJECTION, handle,
-				    s->remote ? &s->who : NULL, &s->memo.sent);
+	bool owns = !s->remote ||
+		    (unlikely(s->group) &&
+		     bgdma_group_gives(s->ctx, s, &s->who,
+				       BGDMA_KIND_INJ_COUNTER, handle));
 
-	if (unlikely(slot == -BGDMA_E_RIGHTS))
-		slot = bgdma_group_counter(s->ctx, s, &s->who, BGDMA_INJECTION,
-					   handle);
-	return slot;
+	return bgdma_counter_at(s->ctx, BGDMA_INJECTION, handle,
+				owns ? NULL : &s->who, &s->memo.sent);
 }
 
 static __always_inline void bgdma_inj_count(struct bgdma_stream *s, u32 n)

@@ -118,14 +118,16 @@ u32 bgdma_line_begin(struct bgdma_stream *s)
  */
 struct bgdma_ctx *bgdma_line_again(struct bgdma_stream *s)
 {
-	struct bgdma_ctx *target;
+	const struct bgdma_group *group;
 
 	if (!s->line.receiver)
 		return NULL;
-	target = bgdma_group_member(s, le32_to_cpu(s->x.desc.dst_rank));
-	if (!target || target->who.incarnation == s->line.receiver)
-		return target;
-	bgdma_busy_put(&target->busy);
+	group = bgdma_group_member(s, le32_to_cpu(s->x.desc.dst_rank));
+	if (!group)
+		return NULL;
+	if (group->ctx->who.incarnation == s->line.receiver)
+		return group->ctx;
+	bgdma_busy_put(&group->ctx->busy);
 	return NULL;
 }
 
@@ -146,25 +148,25 @@ static struct bgdma_ctx *bgdma_line_next(struct bgdma_stream *s, int *ret)
 	struct bgdma_desc *d = &s->x.desc;
 	u32 rank = le32_to_cpu(d->dst_rank);
 	struct bgdma_axis axis = bgdma_axis_of(s, rank);
-	struct bgdma_ctx *target = NULL;
+	const struct bgdma_group *group = NULL;
 	u32 hops = 0, most = min_t(u32, s->line.left, BGDMA_LINE_LOOK);
 
-	while (!target && hops < most)
-		target = bgdma_group_member(s, bgdma_axis_rank(&axis, rank,
-							       ++hops));
+	while (!group && hops < most)
+		group = bgdma_group_member(s, bgdma_axis_rank(&axis, rank,
+							      ++hops));
 	s->line.left -= hops;
 	d->dst_rank = cpu_to_le32(bgdma_axis_rank(&axis, rank, hops));
-	if (!target) {
+	if (!group) {
 		*ret = s->line.left ? BGDMA_STEP_HOP : BGDMA_STEP_DONE;
 		return NULL;
 	}
 	bgdma_line_slots(s);
-	*ret = bgdma_group_arrive(target, s);
+	*ret = bgdma_group_arrive(group, s);
 	if (!*ret) {
-		s->line.receiver = target->who.incarnation;
-		return target;
+		s->line.receiver = group->ctx->who.incarnation;
+		return group->ctx;
 	}
-	bgdma_busy_put(&target->busy);
+	bgdma_busy_put(&group->ctx->busy);
 	return NULL;
 }
 
@@ -201,12 +203,13 @@ static int bgdma_line_pass_by(struct bgdma_stream *s, u32 bytes)
 static bool bgdma_line_gone(const struct bgdma_stream *s,
 			    const struct bgdma_ctx *target)
 {
-	struct bgdma_ctx *now;
+	const struct bgdma_group *now;
 
 	now = bgdma_group_member(s, le32_to_cpu(s->x.desc.dst_rank));
-	if (now)
-		bgdma_busy_put(&now->busy);
-	return now != target;
+	if (!now)
+		return true;
+	bgdma_busy_put(&now->ctx->busy);
+	return now->ctx != target;
 }
 
 /**

@@ -132,26 +132,9 @@ STUB void bgdma_gates_recheck(struct bgdma_ctx *ctx)
 }
 
 /* Nobody is in a group. */
-STUB bool bgdma_group_gives(struct bgdma_ctx *ctx, const struct bgdma_stream *s,
+STUB bool bgdma_group_gives(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 			    const struct bgdma_principal *who, u32 kind,
 			    u32 object)
 {
 	return false;
-}
-
-STUB struct bgdma_region *bgdma_group_region(struct bgdma_ctx *ctx,
-					     struct bgdma_stream *s,
-					     const struct bgdma_principal *who,
-					     u32 handle, u32 rights, u64 off,
-					     u64 len)
-{
-	return NULL;
-}
-
-STUB int bgdma_group_counter(struct bgdma_ctx *ctx,
-			     const struct bgdma_stream *s,
-			     const struct bgdma_principal *who,
-			     unsigned int kind, u32 handle)
-{
-	return -BGDMA_E_RIGHTS;
 }
