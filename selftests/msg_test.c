@@ -482,4 +482,33 @@ TEST(msg_cancel)
 	EXPECT_TRUE(job_run(2, cancelled, NULL, -1));
 }
 
+/* Who only posts and gives up gets what was sent, too. */
+static int given_up(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_msg_request *r;
+	struct talker t;
+	int ret;
+
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	if (rank == 0)
+		require_is(0, bgdma_msg_send(t.msg, out, 8, 1, 1, 0));
+	while (rank == 1) {
+		require_is(0, bgdma_msg_irecv(t.msg, in, SPACE, 0, 1, 0, &r));
+		ret = bgdma_msg_cancel(r);
+		require_is(ret ? 0 : -ECANCELED, bgdma_msg_wait(&r, NULL));
+		if (ret == -EALREADY)
+			break;
+		usleep(100);
+	}
+	return talker_close(&t);
+}
+
+TEST(msg_giving_up_is_progress)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, given_up, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

@@ -481,7 +481,8 @@ BGDMA_API int bgdma_msg_waitall(struct bgdma_msg_request **requests,
  * @request: not NULL; a wait must follow, and its status tells
  *
  * A receive that no message has matched is cancelled; so is a send that has not
- * begun. Others go on, to be completed as ever.
+ * begun. Others go on, to be completed as ever. For a receive progress is made
+ * first: what has arrived is not given up.
  *
  * Return: 0: it is cancelled; -EALREADY: it goes on, or is complete.
  */

@@ -256,11 +256,24 @@ int bgdma_msg_wait(struct bgdma_msg_request **request,
 	return request_finish(request, status);
 }
 
+static bool receive_waits(const struct bgdma_msg_request *r)
+{
+	bool posted;
+
+	bgdma_endpoint_lock(r->msg->ep);
+	posted = r->posted;
+	bgdma_endpoint_unlock(r->msg->ep);
+	return posted;
+}
+
 int bgdma_msg_cancel(struct bgdma_msg_request *r)
 {
 	struct bgdma_msg *msg = r->msg;
 	bool cancelled = false;
 
+	/* Who does nothing but post and give up must not wait for ever. */
+	if (receive_waits(r))
+		(void)bgdma_endpoint_progress(msg->ep, 0);
 	bgdma_endpoint_lock(msg->ep);
 	if (r->posted) {
 		match_remove(&msg->posted, &r->link);
