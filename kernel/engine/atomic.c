@@ -63,7 +63,7 @@ static u64 bgdma_atomic_new(u32 op, u32 type, u64 old, u64 operand)
 #define BGDMA_ATOMICS(_bits, _prefix)					\
 static bool bgdma_atomic_loop##_bits(typeof(_prefix##_t) *at, u32 op,	\
 				     u32 type, u##_bits operand,	\
-				     typeof(operand) *old)		\
+				     typeof(u##_bits) *old)		\
 {									\
 	s##_bits was = _prefix##_read(at);				\
 	u32 tries;							\
@@ -81,7 +81,8 @@ static bool bgdma_atomic_loop##_bits(typeof(_prefix##_t) *at, u32 op,	\
 									\
 static bool bgdma_atomic##_bits(typeof(_prefix##_t) *at, u32 op,	\
 				u32 type, u##_bits operand,		\
-				u##_bits compare, typeof(operand) *old)	\
+				u##_bits compare,			\
+				typeof(u##_bits) *old)			\
 {									\
 	switch (op) {							\
 	case BGDMA_ATOMIC_READ:						\
