@@ -2,15 +2,15 @@
 /*
  * Who runs a stream, and when.
  *
- * A doorbell runs the streams of its own context in the caller, for a small
- * budget, and leaves the rest to the pool: a thread per CPU that takes streams
- * from one run list (run_list.c), each for at most one quantum of bytes.
+ * A doorbell runs the streams of its own context in the caller (doorbell.c), for a
+ * small budget, and leaves the rest to the pool: a thread per CPU that takes
+ * streams from one run list (run_list.c), each for at most one quantum of bytes.
  *
  * After work a thread polls the doorbells of the contexts that worked lately;
  * meanwhile their wake word is 0 and they need no system call. The list of
  * polled contexts is never left without a thread that comes back to it.
  *
- * A run never runs another stream: what it makes runnable goes on the list.
+ * A run never runs another stream: what it makes runnable comes after it.
  * Nothing here looks at the task that it runs in.
  */
 #include <linux/kthread.h>
@@ -26,11 +26,9 @@
 #include "ring.h"
 
 /*
- * Copied in less time than it takes to wake a thread for it. A turn of a thread
- * is a quantum. What a descriptor costs at least bounds how many are run.
+ * A turn of a thread is a quantum. What a descriptor costs at least bounds how
+ * many are run.
  */
-#define BGDMA_INLINE_BYTES	131072
-#define BGDMA_INLINE_EACH	(BGDMA_INLINE_BYTES / 32)
 #define BGDMA_TURN_EACH		256
 /* One that came from elsewhere is looked up anew, and may be refused. */
 #define BGDMA_TURN_REMOTE	4096
@@ -41,21 +39,6 @@ struct bgdma_engine bgdma_engine;
 
 /* --------------------------------------------------------------------- */
 /* Waking, leaving                                                        */
-
-static __always_inline bool bgdma_stream_pending(struct bgdma_stream *s)
-{
-	const struct bgdma_rget_sub *sub;
-
-	if (READ_ONCE(s->flags) & BGDMA_STREAM_STOPPED)
-		return false;
-	if (READ_ONCE(s->x.active))
-		return true;
-	if (s->kind == BGDMA_KIND_INJ_FIFO)
-		return bgdma_inj_pending(container_of(s, struct bgdma_inj_fifo,
-						      s));
-	sub = container_of(s, struct bgdma_rget_sub, s);
-	return READ_ONCE(sub->head) != READ_ONCE(sub->tail);
-}
 
 /**
  * bgdma_stream_wake() - let a stream run
@@ -80,11 +63,13 @@ void bgdma_stream_wake(struct bgdma_stream *s)
 /**
  * bgdma_stream_wake_after() - let a stream run, after a turn or two
  * @by: owned, runs now
- * @s: if it is stopped or on the run list already nothing happens
+ * @s: of a remote-get queue that it has put something into; if it is stopped or
+ *	on the run list already nothing happens
  *
- * A thread looks at the run list after each turn, and wakes another when it has
- * left somebody there two times. To wake one takes as long as a turn, and a
- * chain goes to and fro between two streams for ever.
+ * Whoever runs @by in a doorbell runs @s next. A thread looks at the run list
+ * after each turn, and wakes another when it has left somebody there two times:
+ * to wake one takes as long as a turn, and a chain goes to and fro between two
+ * streams for ever.
  *
  * Context: as bgdma_stream_wake().
  */
@@ -92,154 +77,8 @@ void bgdma_stream_wake_after(struct bgdma_stream *by, struct bgdma_stream *s)
 {
 	if (by->pooled)
 		bgdma_rq_add(s);
-	else
+	else if (!by->follow || !bgdma_follow_add(by, s))
 		bgdma_stream_wake(s);
-}
-
-/* Has work that nobody else looks after: asked by who disowned it. */
-static bool bgdma_stream_again(struct bgdma_stream *s)
-{
-	return bgdma_stream_pending(s) && !bgdma_stream_must_stop(s);
-}
-
-/*
- * Let go of a stream; whoever found it owned meanwhile is made up for. Under
- * RCU: once it is not owned it may be freed.
- */
-static void bgdma_stream_leave(struct bgdma_stream *s)
-{
-	bgdma_stream_disown(s);
-	if (bgdma_stream_again(s))
-		bgdma_stream_wake(s);
-}
-
-/* --------------------------------------------------------------------- */
-/* Doorbells                                                              */
-
-/* It is owned, or marked with something: mostly it has to wait. */
-static noinline bool bgdma_doorbell_marked(struct bgdma_stream *s)
-{
-	if (!test_bit(BGDMA_STREAM_PARKED, &s->flags) &&
-	    !test_and_set_bit_lock(BGDMA_STREAM_OWNED, &s->flags)) {
-		if (likely(!test_bit(BGDMA_STREAM_DEAD, &s->flags)))
-			return true;
-		/* Killed before we had it: it goes with this slice. */
-		bgdma_stream_disown(s);
-		return false;
-	}
-	bgdma_stream_wake(s);
-	return false;
-}
-
-/* The FIFO of a doorbell bit, owned; NULL if nothing is left to do for it. */
-static __always_inline struct bgdma_inj_fifo *
-bgdma_doorbell_own(struct bgdma_ctx *ctx, u32 id, long budget)
-{
-	struct bgdma_inj_fifo *fifo = NULL;
-	bool mine = false;
-
-	bgdma_slice_begin();
-	if (likely(id < ctx->n_inj)) {
-		id = array_index_nospec(id, ctx->n_inj);
-		fifo = bgdma_deref(ctx->inj[id]);
-	}
-	if (likely(fifo)) {
-		unsigned long none = 0;
-
-		if (unlikely(budget <= 0))
-			bgdma_stream_wake(&fifo->s);
-		else
-			mine = try_cmpxchg_acquire(&fifo->s.flags, &none,
-						   BIT(BGDMA_STREAM_OWNED)) ||
-			       bgdma_doorbell_marked(&fifo->s);
-	}
-	bgdma_slice_end();
-	return mine ? fifo : NULL;
-}
-
-/* bgdma_stream_leave() of one with nothing marked and nothing to do. */
-static __always_inline void bgdma_doorbell_leave(struct bgdma_inj_fifo *fifo)
-{
-	unsigned long owned = BIT(BGDMA_STREAM_OWNED);
-
-	bgdma_slice_begin();
-	/* A full barrier, as in bgdma_stream_disown(). */
-	if (likely(try_cmpxchg(&fifo->s.flags, &owned, 0))) {
-		if (unlikely((READ_ONCE(fifo->s.x.active) ||
-			      bgdma_inj_pending(fifo)) &&
-			     bgdma_stream_again(&fifo->s)))
-			bgdma_stream_wake(&fifo->s);
-	} else {
-		bgdma_stream_leave(&fifo->s);
-	}
-	bgdma_slice_end();
-}
-
-static long bgdma_doorbell_word(struct bgdma_ctx *ctx, u32 w, u64 bits,
-				long budget)
-{
-	while (bits) {
-		struct bgdma_inj_fifo *fifo =
-			bgdma_doorbell_own(ctx, w * 64 + __ffs64(bits), budget);
-
-		bits &= bits - 1;
-		if (!fifo)
-			continue;
-		/* Owned: it cannot go away. */
-		budget = bgdma_stream_run(&fifo->s, budget, BGDMA_INLINE_EACH);
-		bgdma_doorbell_leave(fifo);
-	}
-	return budget;
-}
-
-static u32 bgdma_doorbell_rec(struct bgdma_ctx *ctx)
-{
-	u64 bits = bgdma_ring_doorbell(&ctx->uctl->doorbell_rec);
-	u32 rung = 0;
-
-	while (bits) {
-		u32 id = __ffs64(bits);
-		struct bgdma_rec_fifo *fifo = NULL;
-
-		bits &= bits - 1;
-		rung++;
-		rcu_read_lock();
-		if (id < ctx->n_rec) {
-			id = array_index_nospec(id, ctx->n_rec);
-			fifo = rcu_dereference(ctx->rec[id]);
-		}
-		if (fifo)
-			bgdma_rec_kick(fifo);
-		rcu_read_unlock();
-	}
-	return rung;
-}
-
-/**
- * bgdma_doorbell() - look at the doorbells of a context
- * @ctx: held by a call, or busy
- * @pool: leave all of it to the pool
- *
- * Without @pool the caller runs the context's own streams for a small budget.
- *
- * Return: with @pool, how many FIFOs were rung.
- */
-u32 bgdma_doorbell(struct bgdma_ctx *ctx, bool pool)
-{
-	u32 w, words = DIV_ROUND_UP(ctx->n_inj, 64);
-	long budget = pool ? 0 : BGDMA_INLINE_BYTES;
-	u32 rung;
-
-	trace_bgdma_doorbell(ctx, pool);
-	rung = bgdma_doorbell_rec(ctx);
-	for (w = 0; w < words; w++) {
-		u64 bits = bgdma_ring_doorbell(&ctx->uctl->doorbell[w]);
-
-		if (pool)
-			rung += hweight64(bits);
-		budget = bgdma_doorbell_word(ctx, w, bits, budget);
-	}
-	return rung;
 }
 
 /* --------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The one engine of the module: its run list, its threads, and the contexts
- * whose doorbells it polls. Private to engine/engine.c, engine/run_list.c and
- * engine/stream.c.
+ * whose doorbells it polls. Private to engine/engine.c, engine/doorbell.c,
+ * engine/run_list.c and engine/stream.c.
  */
 #ifndef _BGDMA_ENGINE_H
 #define _BGDMA_ENGINE_H
@@ -10,6 +10,7 @@
 #include <linux/workqueue.h>
 
 #include "../bgdma.h"
+#include "ring.h"
 
 /**
  * struct bgdma_engine - run list, threads, polled contexts, waiting streams
@@ -55,6 +56,7 @@ bool bgdma_rq_add(struct bgdma_stream *s);
 void bgdma_rq_remove(struct bgdma_stream *s);
 struct bgdma_stream *bgdma_rq_pick(struct bgdma_engine *e, bool *more);
 void bgdma_rq_end(struct bgdma_ctx *ctx, struct bgdma_stream *again);
+bool bgdma_follow_add(struct bgdma_stream *by, struct bgdma_stream *s);
 void bgdma_engine_arm_timer(struct bgdma_engine *e);
 bool bgdma_streams_expire(struct bgdma_engine *e);
 
@@ -82,6 +84,27 @@ static inline bool bgdma_stream_must_stop(const struct bgdma_stream *s)
 	return READ_ONCE(s->ctx->dead) ||
 	       (READ_ONCE(s->flags) & (BIT(BGDMA_STREAM_WANTED) |
 				       BIT(BGDMA_STREAM_DEAD)));
+}
+
+static __always_inline bool bgdma_stream_pending(struct bgdma_stream *s)
+{
+	const struct bgdma_rget_sub *sub;
+
+	if (READ_ONCE(s->flags) & BGDMA_STREAM_STOPPED)
+		return false;
+	if (READ_ONCE(s->x.active))
+		return true;
+	if (s->kind == BGDMA_KIND_INJ_FIFO)
+		return bgdma_inj_pending(container_of(s, struct bgdma_inj_fifo,
+						      s));
+	sub = container_of(s, struct bgdma_rget_sub, s);
+	return READ_ONCE(sub->head) != READ_ONCE(sub->tail);
+}
+
+/* Has work that nobody else looks after: asked by who disowned it. */
+static inline bool bgdma_stream_again(struct bgdma_stream *s)
+{
+	return bgdma_stream_pending(s) && !bgdma_stream_must_stop(s);
 }
 
 #endif /* _BGDMA_ENGINE_H */

@@ -14,6 +14,23 @@
 #define BGDMA_STREAM_EXPIRED	5	/* waited too long */
 #define BGDMA_STREAM_WANTED	6	/* a control call waits to own it */
 
+/* So many sub-queues follow. */
+#define BGDMA_FOLLOW_MAX	8
+
+/**
+ * struct bgdma_follow - sub-queues of remote-get queues that run next
+ * @n: so many
+ * @e: of context @ctx, a reference on its memory, queue @queue, sub-queue @sub
+ */
+struct bgdma_follow {
+	u32 n;
+	struct {
+		struct bgdma_ctx *ctx;
+		u32 queue;
+		u32 sub;
+	} e[BGDMA_FOLLOW_MAX];
+};
+
 struct bgdma_group;
 
 /**
@@ -120,6 +137,7 @@ struct bgdma_line {
  * @who: principal: the context itself, or where the descriptors came from
  * @remote: the descriptors came from another context
  * @pooled: run by a thread of the pool; owner only
+ * @follow: what runs next, if a doorbell runs it; or NULL; owner only
  * @tag: of all its transfer ids
  * @head: sequence number of the next descriptor; owner only
  * @x: transfer under way; owner only
@@ -148,6 +166,7 @@ struct bgdma_stream {
 	struct bgdma_principal who;
 	bool remote;
 	bool pooled;
+	struct bgdma_follow *follow;
 	u32 tag;
 	u64 head;
 	struct bgdma_xfer x;
@@ -175,6 +194,7 @@ struct bgdma_stream {
  * @kern: line with head, done and state
  * @rec: error record
  * @mask: entries - 1
+ * @follow: of @s; owner only
  * @rcu: looked up by the engine's poller under RCU
  */
 struct bgdma_inj_fifo {
@@ -184,6 +204,7 @@ struct bgdma_inj_fifo {
 	struct bgdma_inj_kern *kern;
 	struct bgdma_record *rec;
 	u32 mask;
+	struct bgdma_follow follow;
 	struct rcu_head rcu;
 };
 

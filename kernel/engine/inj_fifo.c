@@ -61,6 +61,7 @@ int bgdma_inj_create(struct bgdma_ctx *ctx, struct bgdma_inj_create *arg,
 	}
 	bgdma_stream_init(&fifo->s, ctx, BGDMA_KIND_INJ_FIFO, arg->id, NULL);
 	fifo->s.who = ctx->who;
+	fifo->s.follow = &fifo->follow;
 	fifo->mask = arg->entries - 1;
 	fifo->user = &ctx->inj_user[arg->id];
 	fifo->kern = &ctx->inj_kern[arg->id];
