@@ -111,6 +111,20 @@ def of_messages(found):
                   1.3)
 
 
+def of_barriers(found):
+    """Bars of the step barrier."""
+    peer = found["MPI barrier of 4"]["nanoseconds"]["runs"]
+    for name, of in found.items():
+        if name.startswith("barrier of 4, by deposit bit"):
+            yield bar(f"{name}: of Open MPI's time",
+                      ratios(of["nanoseconds"]["runs"], peer), 1)
+    few, many = (totals(found[f"barrier entry, ring of {nodes}"]["instructions"])
+                 for nodes in (64, 1024))
+    yield bar("barrier entry, ring of 1,024: of the cost of a node at 64",
+              ratios([value / 1023 for value in many],
+                     [value / 63 for value in few]), 1.2)
+
+
 def of_growth(counted):
     """Bars of the step growth."""
     for which in ("the next of", "all of"):
@@ -140,6 +154,8 @@ def judge(figures):
         result += of_times(figures["nanoseconds"])
     if "messages" in figures:
         result += of_messages(figures["messages"])
+    if "barrier" in figures:
+        result += of_barriers(figures["barrier"])
     if "growth" in figures:
         result += of_growth(figures["growth"])
     if "idle" in figures:

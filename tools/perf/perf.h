@@ -105,6 +105,8 @@ void count_messages(void);
 void count_puts(void);
 void count_onesided(void);
 void count_rma(void);
+void barrier(void);
+void barrier_entry(void);
 void ping_pong(void);
 void bandwidth(void);
 void idle(void);

@@ -36,15 +36,28 @@ def of_times(times):
         print(f"{name:46}{middle:10.2f} {between(low, high, '.2f')}")
 
 
-def of_messages(found):
-    """Microseconds and instructions of each."""
-    print(f"\n{'messages of endpoints':40}{'microseconds':>14}{'':24}"
-          f"{'instructions':>14}")
+def of_both(title, found):
+    """Microseconds of each, and instructions, where they were counted."""
+    print(f"\n{title:44}{'microseconds':>14}{'':24}{'instructions':>14}")
     for name, figures in found.items():
-        low, middle, high = (figures["nanoseconds"][which] / 1000
-                             for which in ("low", "median", "high"))
-        print(f"{name:40}{middle:14.2f} {between(low, high, '.2f'):23}"
-              f"{figures['instructions']['median']:14.0f}")
+        spent = f"{'':38}"
+        if "nanoseconds" in figures:
+            low, middle, high = (figures["nanoseconds"][which] / 1000
+                                 for which in ("low", "median", "high"))
+            spent = f"{middle:14.2f} {between(low, high, '.2f'):23}"
+        counted = f"{figures['instructions']['median']:14.0f}" \
+            if "instructions" in figures else ""
+        print(f"{name:44}{spent}{counted}")
+
+
+def of_messages(found):
+    """The step messages."""
+    of_both("messages of endpoints", found)
+
+
+def of_barriers(found):
+    """The step barrier."""
+    of_both("barriers", found)
 
 
 def of_attack(found):
@@ -90,6 +103,7 @@ def tell(figures):
                          (counted, of_instructions),
                          (figures.get("nanoseconds"), of_times),
                          (figures.get("messages"), of_messages),
+                         (figures.get("barrier"), of_barriers),
                          (figures.get("switch"), crossing.tell),
                          (figures.get("attacked"), of_attack),
                          (figures.get("rt"), rt.tell)):
