@@ -622,7 +622,7 @@ struct bgdma_partition {
 	struct bgdma_ctx __rcu **first;
 	struct xarray nodes;
 	struct xarray groups;
-	u32 groups_gone;
+	u64 groups_gone;
 	struct list_head contexts;
 	struct mutex stats_lock;
 	struct bgdma_stream_stats stats_gone;

@@ -302,4 +302,27 @@ TEST_F(group, dma7_x2_what_is_destroyed_leaves_its_slots)
 	EXPECT_EQ(NULL, packet(&self->m[2].rec));
 }
 
+/* A slot is as good as its owner's own right; a grant may be better. */
+TEST_F(group, dma7_grants_hold_beside_a_slot)
+{
+	struct member *m = &self->m[0], *at = &self->m[1];
+	struct bgdma_desc put = d_put(0, m->mem.handle, 0, S_MEM, 0, 64);
+	struct bgdma_group_member both[2] = { { .rank = 0 }, { .rank = 1 } };
+	struct bgdma_group_slot slots[S_COUNT];
+	__u32 handle;
+
+	must(region_pin(&at->n, at->mem.p, BYTES, BGDMA_LOCAL_READ, &handle));
+	slots_of(at, slots);
+	slots[S_MEM].object = handle;
+	must(bind_as(&at->n, 8, slots, S_COUNT, both, 2));
+	must(bind_with(m, 8, 3));
+	deposit(&put, m, true, 8);
+	fill(m->mem.p, 64, 8);
+	EXPECT_EQ(BGDMA_E_RIGHTS, run_bad(&m->inj, &put));
+	EXPECT_FALSE(filled(at->mem.p, 64, 8));
+	must(grant(&at->n, BGDMA_KIND_REGION, handle, 0, BGDMA_RIGHT_WRITE));
+	EXPECT_EQ(BGDMA_OK, run_bad(&m->inj, &put));
+	EXPECT_TRUE(filled(at->mem.p, 64, 8));
+}
+
 TEST_HARNESS_MAIN

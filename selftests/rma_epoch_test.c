@@ -557,10 +557,12 @@ static struct packets packets_traced(void)
 
 	while (fgets(line, sizeof(line), lines)) {
 		if (strstr(line, " bgdma_execute: " PARTITION "/0.0 ")) {
-			n.puts += strstr(line, " put ") != NULL;
-			n.gates += strstr(line, " put ") == NULL;
+			if (strstr(line, " put "))
+				n.puts++;
+			else
+				n.gates++;
 		} else if (strstr(line, " bgdma_counter: " PARTITION "/0.0 ")) {
-			n.answers += strstr(line, " injection ") != NULL;
+			n.answers += !!strstr(line, " injection ");
 		}
 	}
 	fclose(lines);

@@ -170,9 +170,9 @@ int bgdma_deliver_atomic(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 
 	if (slot < BGDMA_NO_SLOT)
 		return x->fault.code;
-	if (!bgdma_region_again(ctx, le32_to_cpu(x->desc.u.at.dst_region), who,
-				BGDMA_RIGHT_ATOMIC, off, left, &x->fault,
-				&s->memo.atomic, &region))
+	if (!bgdma_region_for(ctx, s, who, le32_to_cpu(x->desc.u.at.dst_region),
+			      BGDMA_RIGHT_ATOMIC, off, left, &s->memo.atomic,
+			      &region))
 		return x->fault.code;
 	if (!IS_ALIGNED(off + region->page_off, size)) {
 		ret = bgdma_fault(s, BGDMA_E_ALIGN, off, size);

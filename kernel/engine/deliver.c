@@ -11,6 +11,49 @@
 #include "ring.h"
 
 /**
+ * bgdma_region_ask() - bgdma_region_for() when it is not as before
+ * @ctx: owner
+ * @s: stream that asks
+ * @who: for whom
+ * @handle: region
+ * @rights: BGDMA_RIGHT_*
+ * @off: first byte of all that is left of the transfer
+ * @len: bytes of it
+ * @memo: of the stream
+ * @out: the region with a busy reference
+ *
+ * Who is under a group asks it first.
+ *
+ * Context: inside a slice.
+ * Return: false, with s->x.fault.
+ */
+bool bgdma_region_ask(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		      const struct bgdma_principal *who, u32 handle,
+		      u32 rights, u64 off, u32 len,
+		      struct bgdma_region_memo *memo,
+		      struct bgdma_region **out)
+{
+	struct bgdma_fault *fault = &s->x.fault, first;
+	const struct bgdma_principal *name;
+
+	name = bgdma_group_name(ctx, s, who, BGDMA_KIND_REGION, handle);
+	if (name != who && bgdma_region_again(ctx, handle, name, rights, off,
+					      len, memo, out))
+		return true;
+	*out = bgdma_region_get(ctx, handle, name, rights, off, len, fault,
+				memo);
+	if (*out || name == who)
+		return *out;
+	/* Grants may give what their owner does not allow himself. */
+	first = *fault;
+	*out = bgdma_region_get(ctx, handle, who, rights, off, len, fault,
+				NULL);
+	if (!*out)
+		*fault = first;
+	return *out;
+}
+
+/**
  * bgdma_deliver_put() - bytes for a region of the target
  * @ctx: target, held busy
  * @s: stream that they come from; s->x.done is their offset in the transfer

@@ -101,6 +101,28 @@ bgdma_rec_find(struct bgdma_ctx *ctx, const struct bgdma_stream *s)
 	return bgdma_deref(ctx->rec[array_index_nospec(id, ctx->n_rec)]);
 }
 
+bool bgdma_region_ask(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		      const struct bgdma_principal *who, u32 handle,
+		      u32 rights, u64 off, u32 len,
+		      struct bgdma_region_memo *memo,
+		      struct bgdma_region **out);
+
+/*
+ * The region for a piece of what @s is at, busy; or a fault. Mostly it is that of
+ * the piece before, and allowed as then.
+ */
+static __always_inline bool
+bgdma_region_for(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		 const struct bgdma_principal *who, u32 handle, u32 rights,
+		 u64 off, u32 len, struct bgdma_region_memo *memo,
+		 struct bgdma_region **out)
+{
+	return likely(bgdma_region_again(ctx, handle, who, rights, off, len,
+					 memo, out)) ||
+	       bgdma_region_ask(ctx, s, who, handle, rights, off, len, memo,
+				out);
+}
+
 /*
  * Into a region, held busy, if it is one that epochs can be at. What its owner
  * had sent to itself nobody keeps out; but it must have asked for it itself, and
@@ -149,16 +171,13 @@ bgdma_land_put(struct bgdma_ctx *ctx, struct bgdma_stream *s, const void *from,
 	const struct bgdma_principal *who = bgdma_principal_at(ctx, s);
 	int slot = bgdma_rec_slot(ctx, s, who);
 	struct bgdma_region_gate *gate = NULL;
-	const struct bgdma_principal *name;
 	struct bgdma_region *region;
 	int ret;
 
 	if (unlikely(slot < BGDMA_NO_SLOT))
 		return x->fault.code;
-	name = bgdma_group_name(ctx, s, who, BGDMA_KIND_REGION, handle);
-	if (unlikely(!bgdma_region_again(ctx, handle, name, BGDMA_RIGHT_WRITE,
-					 off, left, &x->fault, &s->memo.dst,
-					 &region)))
+	if (unlikely(!bgdma_region_for(ctx, s, who, handle, BGDMA_RIGHT_WRITE,
+				       off, left, &s->memo.dst, &region)))
 		return x->fault.code;
 	ret = bgdma_land_enter(ctx, s, region, who, &gate);
 	if (unlikely(ret)) {

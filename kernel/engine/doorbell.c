@@ -19,9 +19,10 @@
 #define BGDMA_INLINE_BYTES	131072
 #define BGDMA_INLINE_EACH	(BGDMA_INLINE_BYTES / 32)
 
-/* So much of each sub-queue that follows. */
+/* So much of each sub-queue that follows, and what it takes off the budget. */
 #define BGDMA_FOLLOW_BYTES	4096
 #define BGDMA_FOLLOW_EACH	(BGDMA_FOLLOW_BYTES / 4)
+#define BGDMA_FOLLOW_COST	(BGDMA_INLINE_BYTES / BGDMA_FOLLOW_MAX)
 
 /*
  * Let go of a stream; whoever found it owned meanwhile is made up for. Under
@@ -42,21 +43,31 @@ static void bgdma_stream_leave(struct bgdma_stream *s)
  * @by: owned, run by a doorbell, has a list of those that follow
  * @s: of a remote-get queue, with something to do
  *
+ * Not what a context sends to itself, which may be anything, and take long. Nor on
+ * PREEMPT_RT, where a slice can be preempted.
+ *
  * Context: inside a slice, where @s cannot go away.
- * Return: false: there is no room.
+ * Return: false: it is not to, or there is no room.
  */
 bool bgdma_follow_add(struct bgdma_stream *by, struct bgdma_stream *s)
 {
 	struct bgdma_rget_sub *sub = container_of(s, struct bgdma_rget_sub, s);
+	u32 index = sub - sub->queue->subs, i;
 	struct bgdma_follow *follow = by->follow;
-	u32 at = follow->n;
 
-	if (at == BGDMA_FOLLOW_MAX)
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !s->remote)
+		return false;
+	for (i = follow->at; i < follow->n; i++) {
+		if (follow->e[i].ctx == s->ctx && follow->e[i].queue == s->id &&
+		    follow->e[i].sub == index)
+			return true;
+	}
+	if (i == BGDMA_FOLLOW_MAX)
 		return false;
 	kref_get(&s->ctx->ref);
-	follow->e[at].ctx = s->ctx;
-	follow->e[at].queue = s->id;
-	follow->e[at].sub = sub - sub->queue->subs;
+	follow->e[i].ctx = s->ctx;
+	follow->e[i].queue = s->id;
+	follow->e[i].sub = index;
 	follow->n++;
 	return true;
 }
@@ -74,30 +85,39 @@ static void bgdma_follow_one(struct bgdma_follow *follow,
 	if (!bgdma_stream_pending(s) ||
 	    test_and_set_bit_lock(BGDMA_STREAM_OWNED, &s->flags))
 		return;
-	s->follow = follow;
-	bgdma_stream_run(s, BGDMA_FOLLOW_BYTES, BGDMA_FOLLOW_EACH);
-	s->follow = NULL;
+	/* It may have changed hands. */
+	if (s->remote) {
+		s->follow = follow;
+		bgdma_stream_run(s, BGDMA_FOLLOW_BYTES, BGDMA_FOLLOW_EACH);
+		s->follow = NULL;
+	}
 	bgdma_stream_leave(s);
 }
 
-static noinline void bgdma_follow_run(struct bgdma_follow *follow)
+/* Returns how many there were. */
+static noinline u32 bgdma_follow_run(struct bgdma_follow *follow)
 {
-	u32 i;
+	u32 n;
 
-	for (i = 0; i < follow->n; i++) {
-		struct bgdma_ctx *ctx = follow->e[i].ctx;
+	while (follow->at < follow->n) {
+		u32 queue = follow->e[follow->at].queue;
+		u32 sub = follow->e[follow->at].sub;
+		struct bgdma_ctx *ctx = follow->e[follow->at].ctx;
 
+		follow->at++;
 		bgdma_slice_begin();
 		if (bgdma_busy_get(&ctx->busy)) {
-			bgdma_follow_one(follow,
-					 bgdma_deref(ctx->rgq[follow->e[i].queue]),
-					 follow->e[i].sub);
+			bgdma_follow_one(follow, bgdma_deref(ctx->rgq[queue]),
+					 sub);
 			bgdma_busy_put(&ctx->busy);
 		}
 		bgdma_slice_end();
 		bgdma_ctx_put(ctx);
 	}
+	n = follow->n;
 	follow->n = 0;
+	follow->at = 0;
+	return n;
 }
 
 /* --------------------------------------------------------------------- */
@@ -175,7 +195,8 @@ static long bgdma_doorbell_word(struct bgdma_ctx *ctx, u32 w, u64 bits,
 		/* Owned: it cannot go away. */
 		budget = bgdma_stream_run(&fifo->s, budget, BGDMA_INLINE_EACH);
 		if (unlikely(fifo->follow.n))
-			bgdma_follow_run(&fifo->follow);
+			budget -= (long)bgdma_follow_run(&fifo->follow) *
+				  BGDMA_FOLLOW_COST;
 		bgdma_doorbell_leave(fifo);
 	}
 	return budget;

@@ -20,10 +20,12 @@
 /**
  * struct bgdma_follow - sub-queues of remote-get queues that run next
  * @n: so many
+ * @at: the first that has not run yet
  * @e: of context @ctx, a reference on its memory, queue @queue, sub-queue @sub
  */
 struct bgdma_follow {
 	u32 n;
+	u32 at;
 	struct {
 		struct bgdma_ctx *ctx;
 		u32 queue;
@@ -47,7 +49,7 @@ struct bgdma_group_memo {
 	u32 owner;
 	u32 member;
 	u32 number;
-	u32 gone;
+	u64 gone;
 };
 
 /* What a stream remembers of the objects that it used last. */

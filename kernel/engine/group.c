@@ -197,10 +197,13 @@ static void bgdma_group_take_out(struct bgdma_group *group)
 	struct bgdma_partition *part = group->ctx->partition;
 
 	list_del_init(&group->node);
-	/* What remembers it asks anew before a grace period is over. */
-	WRITE_ONCE(part->groups_gone, part->groups_gone + 1);
 	__xa_erase(&part->groups,
 		   bgdma_group_key(part, group->number, group->ctx->rank));
+	/*
+	 * After the erase: who sees the new count does not find it any more, and
+	 * who remembers it asks anew before a grace period is over.
+	 */
+	smp_store_release(&part->groups_gone, part->groups_gone + 1);
 }
 
 /**
@@ -316,7 +319,7 @@ static const struct bgdma_group *bgdma_group_for(struct bgdma_ctx *ctx,
 	struct bgdma_group_memo *memo = &s->memo.group[ctx != s->ctx];
 	struct bgdma_partition *part = ctx->partition;
 	/* Before the look: a binding that goes meanwhile is not remembered. */
-	u32 gone = smp_load_acquire(&part->groups_gone);
+	u64 gone = smp_load_acquire(&part->groups_gone);
 	const struct bgdma_group *group;
 
 	/* No context has the incarnation 0 of an empty memo. */

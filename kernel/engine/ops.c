@@ -28,12 +28,11 @@ bgdma_source_get(struct bgdma_stream *s, u32 rights, u32 left,
 {
 	struct bgdma_xfer *x = &s->x;
 	u32 handle = le32_to_cpu(x->desc.u.at.src_region);
-	const struct bgdma_principal *who;
 
-	who = bgdma_group_name(s->ctx, s, &s->who, BGDMA_KIND_REGION, handle);
-	return bgdma_region_again(s->ctx, handle, who, rights, off, left,
-				  &x->fault, rights == BGDMA_RIGHT_READ ?
-					&s->memo.src : &s->memo.descs, region);
+	return bgdma_region_for(s->ctx, s, &s->who, handle, rights, off, left,
+				rights == BGDMA_RIGHT_READ ? &s->memo.src :
+							     &s->memo.descs,
+				region);
 }
 
 /*
@@ -224,10 +223,11 @@ static bool bgdma_fetched_get(struct bgdma_stream *s,
 	*region = NULL;
 	if (!(d->flags & BGDMA_DESC_FETCH))
 		return true;
-	return bgdma_region_again(s->ctx, le32_to_cpu(d->u.at.src_region),
-				  &s->who, BGDMA_RIGHT_WRITE, off,
-				  le32_to_cpu(d->length) - s->x.done,
-				  &s->x.fault, &s->memo.dst, region);
+	return bgdma_region_for(s->ctx, s, &s->who,
+				le32_to_cpu(d->u.at.src_region),
+				BGDMA_RIGHT_WRITE, off,
+				le32_to_cpu(d->length) - s->x.done,
+				&s->memo.dst, region);
 }
 
 /* What is updated at once without a chance to be preempted. */

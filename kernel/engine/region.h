@@ -29,38 +29,33 @@ bgdma_region_known(const struct bgdma_ctx *ctx, u32 handle,
 }
 
 /*
- * bgdma_region_get() for who asks again and again. All that it finds out is
- * asked here too; whenever the answer is not a plain yes, there.
+ * bgdma_region_get() for who asks again and again: all that it finds out, or false
+ * whenever the answer is not a plain yes.
  */
 static __always_inline bool
 bgdma_region_again(struct bgdma_ctx *ctx, u32 handle,
 		   const struct bgdma_principal *who, u32 rights, u64 off,
-		   u64 len, struct bgdma_fault *fault,
-		   struct bgdma_region_memo *memo, struct bgdma_region **out)
+		   u64 len, const struct bgdma_region_memo *memo,
+		   struct bgdma_region **out)
 {
 	struct bgdma_region *region = memo->region;
 	const struct bgdma_grants *grants;
 
 	if (unlikely(!bgdma_region_known(ctx, handle, memo)))
-		goto ask;
+		return false;
 	if (unlikely(off > region->length || len > region->length - off))
-		goto ask;
+		return false;
 	if (who->incarnation == ctx->who.incarnation) {
 		if (unlikely(!(region->rights & bgdma_local_right(rights))))
-			goto ask;
+			return false;
 	} else {
 		grants = bgdma_deref(region->grants);
 		if (unlikely(!grants ||
 			     memo->granted != READ_ONCE(grants->serial)))
-			goto ask;
+			return false;
 	}
 	*out = region;
-	if (likely(bgdma_busy_get(&region->busy)))
-		return true;
-ask:
-	*out = bgdma_region_get(ctx, handle, who, rights, off, len, fault,
-				memo);
-	return *out;
+	return likely(bgdma_busy_get(&region->busy));
 }
 
 /* Region pages are never in high memory: we depend on 64 bit. */
