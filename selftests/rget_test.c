@@ -69,27 +69,6 @@ TEST_F(rget, dma1_get)
 	EXPECT_TRUE(until(hit(&b->n, INJ, b->ic)));
 }
 
-/* No thread is woken for what is short: the doorbell that brings it does it. */
-TEST_F(rget, dma6_short_gets_are_done_by_the_doorbell)
-{
-	struct end *a = &self->a, *b = &self->b;
-	struct bgdma_desc d = d_put(0, b->mem.handle, 100, a->mem.handle, 7,
-				    3000);
-	unsigned int i;
-
-	if (!access("/sys/kernel/realtime", F_OK))
-		SKIP(return, "on PREEMPT_RT threads do them");
-	ASSERT_EQ(0, partition("set", PARTITION, "poll-ns 0"));
-	memcpy(a->mem.p + DESCS_AT, &d, sizeof(d));
-	d = d_rget(1, b->rgq, a->mem.handle, DESCS_AT, 1);
-	for (i = 0; i < 100; i++) {
-		fill(b->mem.p + 100, 3000, i);
-		put_in(&a->inj, &d);
-		post(&a->inj);
-		ASSERT_TRUE(filled(a->mem.p + 7, 3000, i));
-	}
-}
-
 TEST_F(rget, dma4_injection_counter_of_the_remote_get)
 {
 	struct end *a = &self->a;
