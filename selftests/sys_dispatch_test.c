@@ -117,6 +117,32 @@ TEST(dp1_what_is_refused)
 	EXPECT_TRUE(job_run(1, alone, NULL, -1));
 }
 
+/* All counters that there can be, but for some that are the user's. */
+static int counters(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_endpoint_attr most = {
+		.inj_counters = BGDMA_COUNTERS_MAX - 16,
+		.rec_counters = BGDMA_COUNTERS_MAX - 16,
+	};
+	struct bgdma_counter *own[16];
+	struct member m;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, member_open(&m, &most));
+	require_is(0, bgdma_endpoint_commit(m.ep, NULL));
+	require_is(0, bgdma_counter_alloc_many(bgdma_endpoint_ctx(m.ep),
+					       BGDMA_INJECTION, 16, 0, own));
+	return member_close(&m);
+}
+
+TEST(lc3_as_many_counters_as_there_can_be)
+{
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, counters, NULL, -1));
+}
+
 /* ---- DP-1: disagreement ------------------------------------------------ */
 
 struct quarrel {

@@ -19,7 +19,7 @@
 #define DATA_EACH		(64U << 10)
 #define COUNTERS_DEFAULT	64
 #define SPARE			16	/* FIFOs for modules and the user */
-#define SPARE_COUNTERS		128
+#define SPARE_COUNTERS		128	/* if there can be so many; else 16 */
 #define EVENTS_MIN		64
 #define RGQ_SENDERS_MAX		1024
 #define RGQ_TIMEOUT_MS		3600000	/* death ends a wait, not time */
@@ -87,12 +87,20 @@ static int attr_complete(struct bgdma_endpoint *ep)
 	or_default(&a->inj_counters, COUNTERS_DEFAULT);
 	or_default(&a->rec_counters, COUNTERS_DEFAULT);
 	if (a->counters > BGDMA_COUNTERS_SHARED ||
-	    a->inj_counters > BGDMA_COUNTERS_MAX - SPARE_COUNTERS ||
-	    a->rec_counters > BGDMA_COUNTERS_MAX - SPARE_COUNTERS)
+	    a->inj_counters > BGDMA_COUNTERS_MAX - SPARE ||
+	    a->rec_counters > BGDMA_COUNTERS_MAX - SPARE)
 		return -EINVAL;
 	ep->many = a->threads == BGDMA_THREADS_MANY ||
 		   a->progress == BGDMA_PROGRESS_THREAD;
 	return 0;
+}
+
+/* As many more as there can be. */
+static uint32_t with_spare(uint32_t counters)
+{
+	if (counters > BGDMA_COUNTERS_MAX - SPARE_COUNTERS)
+		return BGDMA_COUNTERS_MAX;
+	return counters + SPARE_COUNTERS;
 }
 
 static int context_create(struct bgdma_endpoint *ep)
@@ -103,8 +111,8 @@ static int context_create(struct bgdma_endpoint *ep)
 		.rank = a->node,
 		.inj_fifos = channels_count(ep) + SPARE,
 		.rget_queues = RGQS + SPARE,
-		.inj_counters = a->inj_counters + SPARE_COUNTERS,
-		.rec_counters = a->rec_counters + SPARE_COUNTERS,
+		.inj_counters = with_spare(a->inj_counters),
+		.rec_counters = with_spare(a->rec_counters),
 		.events = EVENTS_MIN,
 	};
 
