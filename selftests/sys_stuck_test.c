@@ -199,6 +199,97 @@ TEST(lc4_who_does_not_listen_holds_up_its_channel_only)
 	EXPECT_TRUE(job_run(3, deaf, shared(sizeof(bool)), -1));
 }
 
+/* ---- A chain that is given up half way to its start ---------------------- */
+
+#define HALFWAY	40U
+
+struct halfway {
+	volatile unsigned int let, taken;	/* packets, by 2 */
+	volatile bool over;
+};
+
+/*
+ * Fill the channel to 2, and have 2 make room for so many: of the largest packets,
+ * so that each that is taken lets one more go.
+ */
+static int channel_room(struct module *module, uint32_t control,
+			struct halfway *h, unsigned int room)
+{
+	static char largest[BGDMA_PACKET_MAX];
+	int ret;
+
+	while (!(ret = bgdma_endpoint_send(module->m.ep,
+			&(struct bgdma_send_attr){
+			.operation = control, .dest = 2, .data = largest,
+			.length = sizeof(largest) })))
+		;
+	require_is(-EAGAIN, ret);
+	h->let += room;
+	require(until(h->taken == h->let));
+	/* For the engine, which goes on. */
+	usleep(2000);
+	return 0;
+}
+
+/*
+ * 1 answers 0 by chains and gives them up at once, while its channel has room for
+ * a descriptor or two, since 2 takes what it is sent one by one: so some have
+ * filled in the origin's descriptors, and have not started.
+ */
+static int halfway(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[HALFWAY][1000] PINNED;
+	uint32_t control, i, id;
+	const struct test_operation ops[] = {
+		{ "rts", on_rts, 0, &module.rts },
+		{ "eager", on_eager, 0, &module.eager },
+		{ "control", nothing, BGDMA_OPERATION_CONTROL, &control },
+	};
+	struct bgdma_endpoint_attr attr = {
+		.channels = 1, .entries = 16,
+		.control_bytes = BGDMA_REC_BYTES_MIN,
+		.trouble = on_trouble, .arg = &module,
+	};
+	struct halfway *h = arg;
+
+	(void)size;
+	require_is(0, member_open(&module.m, &attr));
+	require_is(0, member_commit(&module.m, ops, 3, &module));
+	for (i = 0; rank == 0 && i < HALFWAY; i++)
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = i, .length = sizeof(mem[i]),
+				.portion = 100, .data = mem[i] }));
+	if (rank == 1)
+		require_is(0, until_count(&module, &module.announced, HALFWAY));
+	require_is(0, bgdma_job_fence(module.m.job));
+	for (i = 0; rank == 1 && i < HALFWAY; i++) {
+		require_is(0, channel_room(&module, control, h, i % 4));
+		require_is(0, take(&module, i, (struct bgdma_accept_attr){
+				.length = sizeof(mem[i]), .data = mem[i],
+				.id = &id }));
+		require_is(0, bgdma_rendezvous_cancel(module.m.ep, id));
+		require(bgdma_endpoint_progress(module.m.ep, 0) >= 0);
+	}
+	while (rank == 2 && !h->over)
+		if (h->taken < h->let)
+			h->taken += bgdma_endpoint_progress(module.m.ep, 1) > 0;
+	if (rank == 1)
+		h->let = UINT32_MAX;
+	if (rank < 2)
+		require_is(0, until_count(&module, &module.ended, HALFWAY));
+	if (rank == 1)
+		h->over = true;
+	require_is(0, bgdma_job_fence(module.m.job));
+	return module_close(&module);
+}
+
+TEST(lc2_a_chain_that_has_not_started_is_given_up)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, halfway, shared(sizeof(struct halfway)), -1));
+}
+
 /* ---- A late stop ------------------------------------------------------- */
 
 /* A cancel that came too late ends no later message that has the same token. */

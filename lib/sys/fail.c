@@ -270,10 +270,13 @@ bool stop_asked(struct bgdma_endpoint *ep, struct request *r)
 	return true;
 }
 
-/* Target: one that was not answered ends, a chain soon, others on their own. */
+/*
+ * Target: one that was not answered ends, a chain soon, others on their own. That
+ * O's are filled in, from memory that ends with the request, is a beginning.
+ */
 static void request_stop(struct bgdma_endpoint *ep, struct request *r)
 {
-	if (!r->begun) {
+	if (!r->begun && !r->filled) {
 		request_fail(ep, r, BGDMA_E_CANCELLED, 0);
 	} else if (r->portions > 1) {
 		r->halted = true;
