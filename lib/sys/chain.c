@@ -312,11 +312,15 @@ void chain_stop(struct request *r)
 	struct bgdma_desc *desc;
 	uint32_t k;
 
-	/* First those that tell, so that none that moves nothing is silent. */
+	/*
+	 * First those that tell, so that none that moves nothing is silent; of
+	 * these L before the tail, which is fetched before it: who hears of a stop
+	 * by the tail waits for what the origin says, so that has to have heard.
+	 */
 	for (k = linked(r) + 1; k <= r->portions; k++) {
 		desc = chain_desc(r, portion_at(r, k));
-		desc_stop(desc + 1);
 		desc_stop(desc + 2);
+		desc_stop(desc + 1);
 	}
 	/*
 	 * Towards the engine, which we meet once: it is faster than we where
