@@ -229,9 +229,11 @@ static void bgdma_rgq_copy(struct bgdma_rget_queue *queue,
 		}
 		now = min_t(u32, from->n[piece] - in_piece,
 			    sizeof(struct bgdma_desc) - off);
-		/* Their owner may be writing: each is no older than the last. */
-		if (!off)
-			smp_rmb();
+		/*
+		 * Their owner may be writing: each is no older than the last,
+		 * as who orders his stores expects (chain_stop() does).
+		 */
+		smp_rmb();
 		memcpy((void *)&sub->slots[slot].desc + off,
 		       from->p[piece] + in_piece, now);
 		sub->slots[slot].group = group;
