@@ -378,6 +378,106 @@ TEST(update_arrays)
 	EXPECT_TRUE(job_run(2, arrays, NULL, -1));
 }
 
+#define ROWS	20U
+#define ROW	64U	/* bytes in the window */
+
+/* A column and a block of a matrix, with and without what was there; and floats. */
+static int matrix(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_update_attr u = {
+		.op = BGDMA_ATOMIC_ADD, .type = BGDMA_ATOMIC_U64, .count = 1,
+		.operand = 5, .at = rank * ROWS * ROW + 8,
+	};
+	struct bgdma_stride rows = { ROWS, 16, ROW };
+	struct bgdma_piece piece[] = {
+		{ 0, 3 * ROW, 8 }, { 64, 9 * ROW, 0 }, { 32, 5 * ROW, 12 },
+	};
+	uint64_t *local, *result;
+	float *real;
+	struct bgdma_epoch_info info;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint32_t i;
+
+	(void)arg;
+	(void)size;
+	if (opened(&a, &e))
+		return 1;
+	local = (uint64_t *)(void *)a.local;
+	result = (uint64_t *)(void *)(a.local + 8192);
+	real = (float *)(void *)a.local;
+	require_is(0, bgdma_epoch_update_strided(e, &u, &rows));
+	u.local = (struct bgdma_place){ a.region, 0 };
+	u.result = (struct bgdma_place){ a.region, 8192 };
+	u.count = 2;
+	for (i = 0; i < 2 * ROWS; i++)
+		local[i] = i;
+	require_is(0, bgdma_epoch_update_strided(e, &u, &rows));
+	require_is(0, bgdma_epoch_flush(e));
+	for (i = 0; i < 2 * ROWS; i++)
+		require_is(i & 1 ? 0 : 5, result[i]);
+	u.op = BGDMA_ATOMIC_READ;
+	require_is(0, bgdma_epoch_update_strided(e, &u, &rows));
+	require_is(0, bgdma_epoch_flush(e));
+	for (i = 0; i < 2 * ROWS; i++)
+		require_is(i + (i & 1 ? 0 : 5), result[i]);
+	bgdma_epoch_info(e, &info);
+	require_is(3 * ROWS, info.puts);
+
+	/* The same number is another as a float; -0.0 is none of these. */
+	u.op = BGDMA_ATOMIC_SWAP;
+	u.type = BGDMA_RMA_FLOAT;
+	u.at = rank * ROWS * ROW + 32;
+	u.result.region = NULL;
+	for (i = 0; i < 16; i++)
+		real[i] = (float)i / 2;
+	require_is(0, bgdma_epoch_update_pieces(e, &u, piece, 3));
+	u.op = BGDMA_ATOMIC_MAX;
+	u.result.region = a.region;
+	for (i = 0; i < 16; i++)
+		real[i] = 5;
+	require_is(0, bgdma_epoch_update_pieces(e, &u, piece, 3));
+	require_is(0, get(&a, e, 0, 4096, rank * ROWS * ROW));
+	require_is(0, bgdma_epoch_flush(e));
+	real = (float *)(void *)(a.local + 8192);
+	for (i = 0; i < 5; i++)
+		require(real[i < 2 ? i : 8 + i - 2] ==
+			(i < 2 ? (float)i : (float)(8 + i - 2)) / 2);
+	real = (float *)(void *)(a.local + 3 * ROW + 32);
+	require(real[0] == 5 && real[1] == 5);
+	real = (float *)(void *)(a.local + 5 * ROW + 32);
+	require(real[0] == 5 && real[1] == 5 && real[2] == 5);
+
+	/* All or nothing. */
+	bgdma_epoch_info(e, &info);
+	i = (uint32_t)info.puts;
+	piece[2].length = 13;
+	require_is(-EINVAL, bgdma_epoch_update_pieces(e, &u, piece, 3));
+	piece[2].length = 4;
+	piece[2].at = WINDOW;
+	require_is(-ERANGE, bgdma_epoch_update_pieces(e, &u, piece, 3));
+	piece[2].at = UINT64_MAX;
+	require_is(-ERANGE, bgdma_epoch_update_pieces(e, &u, piece, 3));
+	require_is(-EINVAL, bgdma_epoch_update_pieces(e, &u, NULL, 1));
+	require_is(0, bgdma_epoch_update_pieces(e, &u, NULL, 0));
+	rows.at = UINT64_MAX / 2;
+	require_is(-ERANGE, bgdma_epoch_update_strided(e, &u, &rows));
+	u.op = BGDMA_ATOMIC_CAS;
+	require_is(-EINVAL, bgdma_epoch_update_pieces(e, &u, piece, 1));
+	require_is(-EINVAL, bgdma_epoch_update_strided(e, &u, &rows));
+	u.type = 9;
+	require_is(-EINVAL, bgdma_epoch_update_pieces(e, &u, piece, 1));
+	bgdma_epoch_info(e, &info);
+	require_is(i, info.puts);
+	return closed(&a, e);
+}
+
+TEST(update_strided_and_indexed)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, matrix, NULL, -1));
+}
+
 /* All take numbers, each of which comes once; and a lock by swapping. */
 static int tickets(uint32_t rank, uint32_t size, void *arg)
 {

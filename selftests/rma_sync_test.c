@@ -220,7 +220,7 @@ static int lock_all(uint32_t rank, uint32_t size, void *arg)
 			require_is(0, bgdma_window_update(a.window, i, &add));
 			require_is(0, bgdma_window_epoch(a.window, i, &e));
 		}
-		require_is(0, bgdma_window_flush(a.window, BGDMA_FLUSH_ALL));
+		require_is(0, bgdma_window_flush_local(a.window, BGDMA_FLUSH_ALL));
 		require_is(0, bgdma_window_unlock_all(a.window));
 		require_is(-ENOLCK, bgdma_window_unlock_all(a.window));
 	}

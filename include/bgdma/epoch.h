@@ -347,6 +347,55 @@ static inline int bgdma_epoch_update(struct bgdma_rma_epoch *epoch,
 	return bgdma_epoch_update_sized(epoch, attr, sizeof(*attr));
 }
 
+/* The two below of a program whose attr has @size bytes. */
+BGDMA_API int
+bgdma_epoch_update_pieces_sized(struct bgdma_rma_epoch *epoch,
+				const struct bgdma_update_attr *attr,
+				size_t size, const struct bgdma_piece *pieces,
+				uint32_t count);
+BGDMA_API int
+bgdma_epoch_update_strided_sized(struct bgdma_rma_epoch *epoch,
+				 const struct bgdma_update_attr *attr,
+				 size_t size,
+				 const struct bgdma_stride *stride);
+
+/**
+ * bgdma_epoch_update_pieces() - update elements in many places
+ * @epoch: epoch
+ * @attr: the whole; @count is not used; not of BGDMA_ATOMIC_CAS
+ * @pieces: pieces of whole elements, each of them one update. @local counts from
+ *	@local and @result of @attr
+ * @count: so many
+ *
+ * Return: as bgdma_epoch_update(), before any of them was begun.
+ */
+static inline int
+bgdma_epoch_update_pieces(struct bgdma_rma_epoch *epoch,
+			  const struct bgdma_update_attr *attr,
+			  const struct bgdma_piece *pieces, uint32_t count)
+{
+	return bgdma_epoch_update_pieces_sized(epoch, attr, sizeof(*attr),
+					       pieces, count);
+}
+
+/**
+ * bgdma_epoch_update_strided() - update blocks of elements
+ * @epoch: epoch
+ * @attr: the first block; not of BGDMA_ATOMIC_CAS. An operand that is in no
+ *	memory is that of all
+ * @stride: how many, and how far apart
+ *
+ * Return: as bgdma_epoch_update_pieces().
+ */
+static inline int
+bgdma_epoch_update_strided(struct bgdma_rma_epoch *epoch,
+			   const struct bgdma_update_attr *attr,
+			   const struct bgdma_stride *stride)
+{
+	return bgdma_epoch_update_strided_sized(epoch, attr, sizeof(*attr),
+						stride);
+}
+
 /**
  * bgdma_rma_wait() - wait for what a request names
  * @request: from one of the calls above

@@ -162,6 +162,20 @@ BGDMA_API int bgdma_window_unlock_all(struct bgdma_window *window);
  */
 BGDMA_API int bgdma_window_flush(struct bgdma_window *window, uint32_t target);
 
+/**
+ * bgdma_window_flush_local() - wait until local memory is the caller's again
+ * @window: window
+ * @target: as of bgdma_window_flush()
+ *
+ * What has been read here is visible there: this engine has no state between. So
+ * it waits as long as bgdma_window_flush(); a program that needs no more should
+ * not rely on that.
+ *
+ * Return: as bgdma_window_flush().
+ */
+BGDMA_API int bgdma_window_flush_local(struct bgdma_window *window,
+				       uint32_t target);
+
 /* bgdma_window_fence() flags. */
 #define BGDMA_FENCE_LAST	(1U << 0)	/* no accesses follow */
 

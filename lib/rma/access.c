@@ -175,3 +175,8 @@ int bgdma_window_flush(struct bgdma_window *window, uint32_t target)
 	}
 	return first;
 }
+
+int bgdma_window_flush_local(struct bgdma_window *window, uint32_t target)
+{
+	return bgdma_window_flush(window, target);
+}

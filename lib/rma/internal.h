@@ -193,6 +193,17 @@ int epoch_close_end(struct bgdma_rma_epoch *e, int result);
 void epochs_release(struct bgdma_rma *rma);
 
 /* transfer.c */
+
+/* Pieces, one after the other, of whatever form. */
+struct row {
+	const struct bgdma_piece *pieces;	/* or NULL: */
+	const struct bgdma_stride *stride;	/* of @length bytes each */
+	uint64_t length;
+	uint32_t count;
+};
+
+/* Piece @i, relative to the first's place. */
+int row_at(const struct row *row, uint32_t i, struct bgdma_piece *piece);
 /* A place in the target's window, if accesses to it are possible now. */
 int epoch_place(const struct bgdma_rma_epoch *e, uint64_t at, uint64_t length,
 		struct bgdma_at *to);

@@ -208,39 +208,41 @@ int bgdma_epoch_get_sized(struct bgdma_rma_epoch *epoch,
 
 /* ---- Many pieces ------------------------------------------------------- */
 
-/* Pieces, one after the other, of whatever form. */
-struct row {
-	const struct bgdma_access_attr *whole;
-	const struct bgdma_piece *pieces;	/* or NULL: @stride */
-	const struct bgdma_stride *stride;
-	uint32_t count;
-};
-
-static int row_piece(const struct row *row, uint32_t i,
-		     struct bgdma_access_attr *a)
+int row_at(const struct row *row, uint32_t i, struct bgdma_piece *piece)
 {
-	const struct bgdma_piece *piece;
-	uint64_t local, at;
-
-	*a = *row->whole;
 	if (row->pieces) {
-		piece = &row->pieces[i];
-		local = piece->local;
-		at = piece->at;
-		a->length = piece->length;
-	} else if (__builtin_mul_overflow(row->stride->local, (uint64_t)i,
-					  &local) ||
-		   __builtin_mul_overflow(row->stride->at, (uint64_t)i, &at)) {
-		return -ERANGE;
+		*piece = row->pieces[i];
+		return 0;
 	}
-	if (__builtin_add_overflow(a->local.offset, local, &a->local.offset) ||
-	    __builtin_add_overflow(a->at, at, &a->at))
+	piece->length = row->length;
+	if (__builtin_mul_overflow(row->stride->local, (uint64_t)i,
+				   &piece->local) ||
+	    __builtin_mul_overflow(row->stride->at, (uint64_t)i, &piece->at))
+		return -ERANGE;
+	return 0;
+}
+
+static int row_access(const struct row *row, uint32_t i,
+		      const struct bgdma_access_attr *whole,
+		      struct bgdma_access_attr *a)
+{
+	struct bgdma_piece piece;
+	int ret = row_at(row, i, &piece);
+
+	if (ret)
+		return ret;
+	*a = *whole;
+	a->length = piece.length;
+	if (__builtin_add_overflow(a->local.offset, piece.local,
+				   &a->local.offset) ||
+	    __builtin_add_overflow(a->at, piece.at, &a->at))
 		return -ERANGE;
 	return 0;
 }
 
 /* All of them, before the first is begun. */
-static int row_check(const struct bgdma_rma_epoch *e, const struct row *row)
+static int row_check(const struct bgdma_rma_epoch *e, const struct row *row,
+		     const struct bgdma_access_attr *whole)
 {
 	struct bgdma_access_attr a;
 	struct bgdma_at to;
@@ -248,14 +250,15 @@ static int row_check(const struct bgdma_rma_epoch *e, const struct row *row)
 	int ret = 0;
 
 	for (i = 0; !ret && i < row->count; i++) {
-		ret = row_piece(row, i, &a);
+		ret = row_access(row, i, whole, &a);
 		if (!ret)
 			ret = access_check(e, &a, &to);
 	}
 	return ret;
 }
 
-static int row_put(struct bgdma_rma_epoch *e, const struct row *row)
+static int row_put(struct bgdma_rma_epoch *e, const struct row *row,
+		   const struct bgdma_access_attr *whole)
 {
 	struct bgdma_access_attr a;
 	struct bgdma_at to = { 0 };
@@ -263,7 +266,7 @@ static int row_put(struct bgdma_rma_epoch *e, const struct row *row)
 	int ret = 0;
 
 	for (i = 0; !ret && i < row->count; i++) {
-		(void)row_piece(row, i, &a);
+		(void)row_access(row, i, whole, &a);
 		(void)access_check(e, &a, &to);
 		ret = put_one(e, &a, to);
 	}
@@ -271,7 +274,8 @@ static int row_put(struct bgdma_rma_epoch *e, const struct row *row)
 }
 
 /* As few remote gets as can be. */
-static int row_get(struct bgdma_rma_epoch *e, const struct row *row)
+static int row_get(struct bgdma_rma_epoch *e, const struct row *row,
+		   const struct bgdma_access_attr *whole)
 {
 	struct bgdma_access_attr a;
 	struct bgdma_desc *gets;
@@ -287,7 +291,7 @@ static int row_get(struct bgdma_rma_epoch *e, const struct row *row)
 		if (ret)
 			return ret;
 		for (k = 0; k < n; k++, i++) {
-			(void)row_piece(row, i, &a);
+			(void)row_access(row, i, whole, &a);
 			(void)access_check(e, &a, &from);
 			get_describe(e, &gets[k], (uint32_t)a.length, from,
 				     bgdma__place_at(&a.local), a.route);
@@ -296,17 +300,18 @@ static int row_get(struct bgdma_rma_epoch *e, const struct row *row)
 	return 0;
 }
 
-static int row_move(struct bgdma_rma_epoch *e, bool put, const struct row *row)
+static int row_move(struct bgdma_rma_epoch *e, bool put, const struct row *row,
+		    const struct bgdma_access_attr *whole)
 {
 	int ret;
 
 	rma_lock(e->rma);
-	ret = row_check(e, row);
+	ret = row_check(e, row, whole);
 	if (!ret)
-		ret = put ? row_put(e, row) : row_get(e, row);
-	if (!ret && row->whole->request)
-		request_make(e, row->whole->request, !put);
-	if (!ret && !row->whole->more)
+		ret = put ? row_put(e, row, whole) : row_get(e, row, whole);
+	if (!ret && whole->request)
+		request_make(e, whole->request, !put);
+	if (!ret && !whole->more)
 		ret = rma_channel_submit(e->ch);
 	rma_unlock(e->rma);
 	return ret;
@@ -316,29 +321,26 @@ int bgdma_epoch_pieces_sized(struct bgdma_rma_epoch *epoch, bool put,
 			     const struct bgdma_access_attr *attr, size_t size,
 			     const struct bgdma_piece *pieces, uint32_t count)
 {
+	const struct row row = { .pieces = pieces, .count = count };
 	struct bgdma_access_attr a;
-	const struct row row = {
-		.whole = &a, .pieces = pieces, .count = count,
-	};
 	int ret;
 
 	ret = attr_copy(&a, sizeof(a), attr, size);
 	if (!ret && count && !pieces)
 		ret = -EINVAL;
-	return ret ? ret : row_move(epoch, put, &row);
+	return ret ? ret : row_move(epoch, put, &row, &a);
 }
 
 int bgdma_epoch_strided_sized(struct bgdma_rma_epoch *epoch, bool put,
 			      const struct bgdma_access_attr *attr, size_t size,
 			      const struct bgdma_stride *stride)
 {
+	struct row row = { .stride = stride, .count = stride->count };
 	struct bgdma_access_attr a;
-	const struct row row = {
-		.whole = &a, .stride = stride, .count = stride->count,
-	};
 	int ret = attr_copy(&a, sizeof(a), attr, size);
 
-	return ret ? ret : row_move(epoch, put, &row);
+	row.length = a.length;
+	return ret ? ret : row_move(epoch, put, &row, &a);
 }
 
 /* ---- Requests ---------------------------------------------------------- */

@@ -281,16 +281,42 @@ static int update_by_us(struct bgdma_rma_epoch *e,
 	return ret;
 }
 
-/* ------------------------------------------------------------------------ */
+/* ---- One, and many ----------------------------------------------------- */
+
+/* Of what makes sense. */
+static uint32_t element_bytes(const struct bgdma_update_attr *a)
+{
+	return bgdma_atomic_bytes((enum bgdma_atomic_type)engine_type(a->type));
+}
+
+static int update_one(struct bgdma_rma_epoch *e,
+		      const struct bgdma_update_attr *a, uint32_t bytes)
+{
+	int ret, type = engine_type(a->type);
+	struct bgdma_at to;
+
+	ret = epoch_place(e, a->at, (uint64_t)a->count * bytes, &to);
+	if (bgdma_unlikely(ret))
+		return ret;
+	return by_engine(a->op, a->type) ?
+	       update_by_engine(e, a, type, bytes, to) :
+	       update_by_us(e, a, type, bytes, to);
+}
+
+static int update_end(struct bgdma_rma_epoch *e,
+		      const struct bgdma_update_attr *a)
+{
+	if (a->request)
+		request_make(e, a->request, false);
+	return a->more ? 0 : rma_channel_submit(e->ch);
+}
 
 int bgdma_epoch_update_sized(struct bgdma_rma_epoch *epoch,
 			     const struct bgdma_update_attr *attr, size_t size)
 {
 	const struct bgdma_update_attr *a = attr;
 	struct bgdma_update_attr copy;
-	struct bgdma_at to;
-	uint32_t bytes;
-	int ret, type;
+	int ret;
 
 	if (bgdma_unlikely(size != sizeof(*a))) {
 		ret = attr_copy(&copy, sizeof(copy), attr, size);
@@ -300,20 +326,110 @@ int bgdma_epoch_update_sized(struct bgdma_rma_epoch *epoch,
 	}
 	if (bgdma_unlikely(!update_makes_sense(a)))
 		return -EINVAL;
-	type = engine_type(a->type);
-	bytes = bgdma_atomic_bytes((enum bgdma_atomic_type)type);
 	rma_lock(epoch->rma);
-	ret = epoch_place(epoch, a->at, (uint64_t)a->count * bytes, &to);
+	ret = update_one(epoch, a, element_bytes(a));
 	if (!ret)
-		ret = by_engine(a->op, a->type) ?
-		      update_by_engine(epoch, a, type, bytes, to) :
-		      update_by_us(epoch, a, type, bytes, to);
-	if (!ret) {
-		if (a->request)
-			request_make(epoch, a->request, false);
-		if (!a->more)
-			ret = bgdma_inj_submit(epoch->ch->fifo);
-	}
+		ret = update_end(epoch, a);
 	rma_unlock(epoch->rma);
 	return ret;
+}
+
+/* 0 elements: there is nothing to do. */
+static int row_update(const struct row *row, uint32_t i, uint32_t bytes,
+		      struct bgdma_update_attr *a)
+{
+	struct bgdma_piece piece;
+	int ret = row_at(row, i, &piece);
+
+	if (ret)
+		return ret;
+	if (piece.length % bytes)
+		return -EINVAL;
+	if (piece.length > BGDMA_LENGTH_MAX)
+		return -EMSGSIZE;
+	a->count = (uint32_t)(piece.length / bytes);
+	if (__builtin_add_overflow(a->local.offset, piece.local,
+				   &a->local.offset) ||
+	    __builtin_add_overflow(a->result.offset, piece.local,
+				   &a->result.offset) ||
+	    __builtin_add_overflow(a->at, piece.at, &a->at))
+		return -ERANGE;
+	return 0;
+}
+
+/* All of them, before the first is begun. */
+static int row_check(const struct bgdma_rma_epoch *e, const struct row *row,
+		     const struct bgdma_update_attr *whole, uint32_t bytes)
+{
+	struct bgdma_update_attr a;
+	struct bgdma_at to;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < row->count; i++) {
+		a = *whole;
+		ret = row_update(row, i, bytes, &a);
+		if (ret || !a.count)
+			continue;
+		ret = update_makes_sense(&a) ?
+		      epoch_place(e, a.at, (uint64_t)a.count * bytes, &to) :
+		      -EINVAL;
+	}
+	return ret;
+}
+
+static int update_row(struct bgdma_rma_epoch *e, const struct row *row,
+		      const struct bgdma_update_attr *whole, uint32_t bytes)
+{
+	struct bgdma_update_attr a;
+	uint32_t i;
+	int ret;
+
+	rma_lock(e->rma);
+	ret = row_check(e, row, whole, bytes);
+	for (i = 0; !ret && i < row->count; i++) {
+		a = *whole;
+		(void)row_update(row, i, bytes, &a);
+		ret = a.count ? update_one(e, &a, bytes) : 0;
+	}
+	if (!ret)
+		ret = update_end(e, whole);
+	rma_unlock(e->rma);
+	return ret;
+}
+
+int bgdma_epoch_update_pieces_sized(struct bgdma_rma_epoch *epoch,
+				    const struct bgdma_update_attr *attr,
+				    size_t size,
+				    const struct bgdma_piece *pieces,
+				    uint32_t count)
+{
+	const struct row row = { .pieces = pieces, .count = count };
+	struct bgdma_update_attr a;
+	int ret = attr_copy(&a, sizeof(a), attr, size);
+
+	if (ret)
+		return ret;
+	/* Each piece has a count of its own. */
+	if (engine_type(a.type) < 0 || a.op == BGDMA_ATOMIC_CAS ||
+	    (count && !pieces))
+		return -EINVAL;
+	return update_row(epoch, &row, &a, element_bytes(&a));
+}
+
+int bgdma_epoch_update_strided_sized(struct bgdma_rma_epoch *epoch,
+				     const struct bgdma_update_attr *attr,
+				     size_t size,
+				     const struct bgdma_stride *stride)
+{
+	struct row row = { .stride = stride, .count = stride->count };
+	struct bgdma_update_attr a;
+	int ret = attr_copy(&a, sizeof(a), attr, size);
+
+	if (ret)
+		return ret;
+	if (!update_makes_sense(&a) || a.op == BGDMA_ATOMIC_CAS)
+		return -EINVAL;
+	row.length = (uint64_t)a.count * element_bytes(&a);
+	return update_row(epoch, &row, &a, element_bytes(&a));
 }
