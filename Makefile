@@ -4,7 +4,7 @@
 SERIES  ?= 6.12#    the Debian kernel of demo, shell and bench: 6.1 or 6.12
 FLAVOUR ?= cloud#   its flavour: cloud, generic or rt
 FILE    ?=#         what demo sends; default: the kernel image that it boots
-BARRIERS ?= 1000#  back to back, in demo
+BARRIERS ?= 1000000# back to back, at the end of demo: 10 minutes, if emulated
 VM      ?= yes#     no: demo on this machine instead of a virtual one
 CPUS    ?= 2#       of the virtual machine
 TIME    ?= 600#     of fuzz, fuzz-vm, trinity, in seconds, for each target; of storm

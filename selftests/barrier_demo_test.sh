@@ -9,7 +9,7 @@ if [ "$(id -u)" != 0 ] || [ ! -c /dev/bgdma ] ||
 	exit 4
 fi
 bgdma partition del demo 2>/dev/null
-told=$(demo-barrier 2>&1)
+told=$(demo-barrier 1000 2>&1)
 code=$?
 echo "1..1"
 [ $code -eq 0 ] && echo "ok 1 ba5 ba6 barrier" ||

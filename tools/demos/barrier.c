@@ -98,12 +98,16 @@ static void timeline(void)
 
 static void back_to_back(unsigned long count)
 {
+	unsigned long i, tenth = count / 10;
 	int64_t begin = now_ns();
-	unsigned long i;
 
-	for (i = 0; i < count; i++) {
+	for (i = 1; i <= count; i++) {
 		check(bgdma_coll_enter(group), "enter");
 		check(bgdma_coll_wait(group, BGDMA_SLEEP, -1), "wait");
+		if (!rank && tenth >= 10000 && i % tenth == 0 && i < count) {
+			printf("%lu of %lu\n", i, count);
+			fflush(stdout);
+		}
 	}
 	if (!rank && count)
 		printf("%lu barriers, %.1f us each; the counter is %lld\n",
