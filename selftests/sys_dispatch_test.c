@@ -363,6 +363,39 @@ static int cut_send(struct member *m, uint32_t id)
 	return 0;
 }
 
+/* Written for another's engine: what that would not find is refused. */
+static int described(struct bgdma_endpoint *ep, uint32_t id)
+{
+	static const uint32_t self[] = { 0 };
+	struct bgdma_send_attr attr = {
+		.operation = id, .data = self, .length = BGDMA_INLINE_MAX + 1,
+	};
+	struct bgdma_counter *counter;
+	struct bgdma_desc desc;
+
+	require_is(0, bgdma_counter_alloc(bgdma_endpoint_ctx(ep),
+					  BGDMA_INJECTION, &counter));
+	require_is(-EMSGSIZE, bgdma_endpoint_describe(ep, &attr, &desc));
+	attr.length = sizeof(self);
+	require_is(0, bgdma_endpoint_describe(ep, &attr, &desc));
+	require_is(BGDMA_OP_MEMFIFO, desc.op);
+	require_is(0, memcmp(desc.u.inline_data, self, sizeof(self)));
+	attr.counter = counter;
+	require_is(-EINVAL, bgdma_endpoint_describe(ep, &attr, &desc));
+	attr.counter = NULL;
+	attr.dests = self;
+	attr.dest_count = 1;
+	require_is(-EINVAL, bgdma_endpoint_describe(ep, &attr, &desc));
+	attr.dests = NULL;
+	attr.dest = 2;
+	require_is(-EINVAL, bgdma_endpoint_describe(ep, &attr, &desc));
+	attr.dest = 0;
+	attr.operation = id + 1;
+	require_is(-EINVAL, bgdma_endpoint_describe(ep, &attr, &desc));
+	bgdma_counter_free(counter);
+	return 0;
+}
+
 static int cut(uint32_t rank, uint32_t size, void *arg)
 {
 	struct reader reader = { .messages.wanted = 2 * SIZES };
@@ -396,6 +429,7 @@ static int cut(uint32_t rank, uint32_t size, void *arg)
 		send.type = BGDMA_POINT_TO_POINT;
 		send.dest = 2;
 		require_is(-EINVAL, bgdma_endpoint_send(m.ep, &send));
+		require_is(0, described(m.ep, id));
 		require_is(0, cut_send(&m, id));
 	} else {
 		require_is(0, member_until(&m, count_there, &reader.messages));

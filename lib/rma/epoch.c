@@ -59,8 +59,7 @@ static bool counter_there(struct bgdma_rma_epoch *e,
 	rma_channel_repair(e->ch);
 	if (e->rma->peer[e->target].down)
 		epoch_fail(e, BGDMA_E_PEER_DOWN);
-	if (counter_fails(e, counter) || epoch_is_lost(e) ||
-	    (e->gets_lost && counter == e->get))
+	if (counter_fails(e, counter) || epoch_is_lost(e))
 		return true;
 	/* An old hit would keep whoever sleeps from sleeping. */
 	bgdma_counter_clear_hit(counter);
@@ -262,7 +261,8 @@ static void epoch_init(struct bgdma_rma_epoch *e, struct bgdma_window *window,
 	e->queue = peer->queue;
 	e->closing = false;
 	e->acknowledged = false;
-	e->gets_lost = false;
+	e->mark = 0;
+	e->mark_code = BGDMA_OK;
 	e->code = BGDMA_OK;
 	e->puts = 0;
 	e->failed = 0;

@@ -61,7 +61,9 @@ struct bgdma_rma_epoch {
 	uint32_t get_handle;
 	bool closing;
 	bool acknowledged;		/* a CLOSE was sent */
-	bool gets_lost;			/* some may have been dropped */
+	uint64_t mark;			/* see mark.c; 0: none is under way */
+	uint64_t mark_gets;		/* that went before it */
+	uint32_t mark_code;		/* of what was refused */
 	uint32_t code;			/* enum bgdma_code of the first error */
 	unsigned int watchers;		/* threads that sleep on its counters */
 	uint64_t puts;			/* the put counter (EP-3) */
@@ -137,7 +139,8 @@ struct bgdma_rma {
 	struct bgdma_ctx *ctx;
 	struct bgdma_rma_attr attr;
 	uint32_t rank, size;
-	uint32_t operation;
+	uint32_t operation, mark_operation;
+	uint64_t marks;			/* sent */
 	struct channel *channel;
 	struct bgdma_region *memory;	/* of the channels */
 	struct bgdma_rget_queue *queue;
@@ -209,6 +212,12 @@ int epoch_place(const struct bgdma_rma_epoch *e, uint64_t at, uint64_t length,
 		struct bgdma_at *to);
 void request_make(struct bgdma_rma_epoch *e, struct bgdma_rma_request *request,
 		  bool get);
+/*
+ * Take a slot for a remote get of so many descriptors, which are then to be
+ * written. It counts as @gets.
+ */
+int rget_take(struct bgdma_rma_epoch *e, uint32_t count, uint32_t gets,
+	      struct bgdma_desc **desc);
 
 /*
  * Take a slot for a put, or what counts as one, and begin to describe it. In
@@ -231,6 +240,15 @@ BGDMA_INLINE int put_take(struct bgdma_rma_epoch *e, struct bgdma_at to,
 	}
 	return 0;
 }
+
+/* mark.c */
+#define ANY_QUEUE	(-1)
+bgdma_packet_fn on_gets_mark;
+/*
+ * Some gets at a process may have been dropped from a queue of its, by a refusal;
+ * @code 0: nobody knows.
+ */
+void gets_doubt(struct bgdma_rma *rma, uint32_t rank, int queue, uint32_t code);
 
 /* window.c */
 int window_send(struct bgdma_window *window, uint32_t dest, unsigned int kind,

@@ -91,24 +91,16 @@ static void event_refused(struct bgdma_rma *rma,
 				epoch_fail(e, event->code);
 }
 
-/*
- * A get of ours was refused, and its target has dropped what we had waiting
- * behind it in its queue: of whichever epoch, and their counters do not tell.
- */
-static void event_dropped(struct bgdma_rma *rma,
-			  const struct bgdma_event *event, uint32_t rank)
+/* Any of them may have told of anything. */
+static void events_lost(struct bgdma_rma *rma)
 {
-	const struct bgdma_window *window;
-	struct bgdma_rma_epoch *e;
+	struct bgdma_window *window;
+	uint32_t i;
 
 	for (window = rma->windows; window; window = window->next)
-		for (e = window->open; e; e = e->next) {
-			if (e->target != rank || e->queue != event->object ||
-			    bgdma_counter_read(e->get) <= 0)
-				continue;
-			e->gets_lost = true;
-			epoch_fail(e, event->code);
-		}
+		trap_event(window, NULL, BGDMA_STRANGER);
+	for (i = 0; i < rma->size; i++)
+		gets_doubt(rma, i, ANY_QUEUE, BGDMA_OK);
 }
 
 /*
@@ -140,8 +132,7 @@ static void on_event(void *arg, const struct bgdma_event *event)
 	uint32_t rank;
 
 	if (!event) {
-		for (window = rma->windows; window; window = window->next)
-			trap_event(window, NULL, BGDMA_STRANGER);
+		events_lost(rma);
 		return;
 	}
 	if (event->type != BGDMA_EVENT_EPOCH &&
@@ -149,7 +140,7 @@ static void on_event(void *arg, const struct bgdma_event *event)
 		return;
 	rank = event_rank(rma, event);
 	if (event->type == BGDMA_EVENT_REFUSED) {
-		event_dropped(rma, event, rank);
+		gets_doubt(rma, rank, (int)event->object, event->code);
 		return;
 	}
 	if (event->code && event->desc_seq == BGDMA_EPOCH_OVER) {
@@ -236,8 +227,12 @@ int bgdma_rma_create_sized(struct bgdma_rma **rmap, struct bgdma_endpoint *ep,
 		.work = on_work, .trouble = on_trouble, .release = release,
 		.event = on_event,
 	};
-	struct bgdma_operation_attr operation = {
+	struct bgdma_operation_attr window = {
 		.module = "rma", .name = "window", .packet = on_window,
+	};
+	struct bgdma_operation_attr mark = {
+		.module = "rma", .name = "mark", .packet = on_gets_mark,
+		.flags = BGDMA_OPERATION_CONTROL,
 	};
 	struct bgdma_rma *rma = calloc(1, sizeof(*rma));
 	int ret;
@@ -259,7 +254,8 @@ int bgdma_rma_create_sized(struct bgdma_rma **rmap, struct bgdma_endpoint *ep,
 			ret = -ENOMEM;
 	}
 	module.arg = rma;
-	operation.arg = rma;
+	window.arg = rma;
+	mark.arg = rma;
 	/* From here on the endpoint has callbacks to us. */
 	if (!ret)
 		ret = bgdma_module_add(ep, &module);
@@ -267,7 +263,9 @@ int bgdma_rma_create_sized(struct bgdma_rma **rmap, struct bgdma_endpoint *ep,
 		release(rma);
 		return ret;
 	}
-	ret = bgdma_operation_register(ep, &operation, &rma->operation);
+	ret = bgdma_operation_register(ep, &window, &rma->operation);
+	if (!ret)
+		ret = bgdma_operation_register(ep, &mark, &rma->mark_operation);
 	if (!ret)
 		ret = objects_create(rma);
 	if (!ret)

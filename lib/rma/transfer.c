@@ -148,12 +148,9 @@ static void get_describe(const struct bgdma_rma_epoch *e,
 	bgdma_desc_put(desc, &t);
 }
 
-/*
- * Take a slot for a remote get of so many descriptors, which are then to be
- * written. The get counter goes up before it is injected.
- */
-static int get_take(struct bgdma_rma_epoch *e, uint32_t count,
-		    struct bgdma_desc **gets)
+/* The get counter goes up before it is injected. */
+int rget_take(struct bgdma_rma_epoch *e, uint32_t count, uint32_t gets,
+	      struct bgdma_desc **descs)
 {
 	struct bgdma_transfer t = bgdma__no_transfer();
 	struct channel *ch = e->ch;
@@ -161,13 +158,14 @@ static int get_take(struct bgdma_rma_epoch *e, uint32_t count,
 	struct bgdma_desc *desc;
 	int ret;
 
-	ret = rma_channel_take(e, SENT_GET, count, &desc);
+	ret = rma_channel_take(e, SENT_GET, gets, &desc);
 	if (bgdma_unlikely(ret))
 		return ret;
 	slot *= BGDMA_RGET_DESC_MAX;
-	*gets = ch->gets + slot;
-	e->gets += count;
-	bgdma_counter_add(e->get, (int64_t)count);
+	*descs = ch->gets + slot;
+	e->gets += gets;
+	if (bgdma_likely(gets))
+		bgdma_counter_add(e->get, (int64_t)gets);
 	t.dest = e->node;
 	t.dest_ctx = e->ctx;
 	t.dest_fifo = e->queue;
@@ -193,7 +191,7 @@ int bgdma_epoch_get_sized(struct bgdma_rma_epoch *epoch,
 	rma_lock(epoch->rma);
 	ret = access_check(epoch, a, &from);
 	if (bgdma_likely(!ret))
-		ret = get_take(epoch, 1, &get);
+		ret = rget_take(epoch, 1, 1, &get);
 	if (bgdma_likely(!ret)) {
 		get_describe(epoch, get, (uint32_t)a->length, from,
 			     bgdma__place_at(&a->local), a->route);
@@ -287,7 +285,7 @@ static int row_get(struct bgdma_rma_epoch *e, const struct row *row,
 		n = row->count - i;
 		if (n > BGDMA_RGET_DESC_MAX)
 			n = BGDMA_RGET_DESC_MAX;
-		ret = get_take(e, n, &gets);
+		ret = rget_take(e, n, n, &gets);
 		if (ret)
 			return ret;
 		for (k = 0; k < n; k++, i++) {
@@ -371,7 +369,7 @@ int bgdma_rma_test(const struct bgdma_rma_request *request, bool *done)
 	rma_channel_repair(e->ch);
 	/* Others of the epoch may have failed: then this one goes on. */
 	*done = request_done(request) || e->code == BGDMA_E_PEER_DOWN ||
-		e->code == BGDMA_E_NO_PEER || (request->gets && e->gets_lost);
+		e->code == BGDMA_E_NO_PEER;
 	if (*done && e->serial == request->serial)
 		ret = rma_errno(e->code);
 	rma_unlock(e->rma);

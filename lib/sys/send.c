@@ -172,7 +172,31 @@ struct bgdma_desc *channel_take(struct bgdma_endpoint *ep, struct channel *ch,
 	return desc;
 }
 
-/* In line: this is on the way of every message. */
+/* In line: these are on the way of every message. */
+BGDMA_INLINE void message_write(const struct bgdma_endpoint *ep,
+				const struct operation *op,
+				const struct bgdma_send_attr *a, uint32_t rank,
+				struct bgdma_at from, struct bgdma_desc *desc)
+{
+	const struct bgdma_peer *to = &ep->peer[rank].at;
+	struct bgdma_transfer t = bgdma__no_transfer();
+
+	t.from = from;
+	t.dest = to->node;
+	t.dest_ctx = to->ctx;
+	t.dest_fifo = op->flags & BGDMA_OPERATION_CONTROL ? WAY_CONTROL :
+							    WAY_DATA;
+	t.dispatch = (uint16_t)op->id;
+	t.length = (uint32_t)a->length;
+	t.counter = bgdma__counter_ref(a->counter);
+	t.flags = a->flags;
+	t.route = a->route;
+	t.cookie = cookie_make(op->type, op->id, a->word);
+	bgdma_desc_memfifo(desc, &t);
+	if (!from.region)
+		bgdma_desc_inline(desc, a->data, a->length);
+}
+
 BGDMA_INLINE int send_to(struct bgdma_endpoint *ep, const struct operation *op,
 			 const struct bgdma_send_attr *a, uint32_t rank,
 			 uint32_t token)
@@ -180,15 +204,13 @@ BGDMA_INLINE int send_to(struct bgdma_endpoint *ep, const struct operation *op,
 	unsigned int way = op->flags & BGDMA_OPERATION_CONTROL ? WAY_CONTROL :
 								 WAY_DATA;
 	struct channel *ch = channel_of(ep, way, rank);
-	const struct peer *peer = &ep->peer[rank];
 	bool copied = a->data && a->length > BGDMA_INLINE_MAX;
 	struct bgdma_at from = { 0 };
-	struct bgdma_transfer t;
 	struct bgdma_desc *desc;
 	struct sent *sent;
 	char *copy;
 
-	if (bgdma_unlikely(peer->down))
+	if (bgdma_unlikely(ep->peer[rank].down))
 		return -EHOSTDOWN;
 	/* As channel_take(). */
 	if (bgdma_unlikely(!ready(ep, ch, copied ? a->length : 0))) {
@@ -212,20 +234,7 @@ BGDMA_INLINE int send_to(struct bgdma_endpoint *ep, const struct operation *op,
 	sent->token = token;
 	sent->copied = ch->copy_head;
 
-	t = bgdma__no_transfer();
-	t.from = from;
-	t.dest = peer->at.node;
-	t.dest_ctx = peer->at.ctx;
-	t.dest_fifo = (uint16_t)way;
-	t.dispatch = (uint16_t)op->id;
-	t.length = (uint32_t)a->length;
-	t.counter = bgdma__counter_ref(a->counter);
-	t.flags = a->flags;
-	t.route = a->route;
-	t.cookie = cookie_make(op->type, op->id, a->word);
-	bgdma_desc_memfifo(desc, &t);
-	if (!from.region)
-		bgdma_desc_inline(desc, a->data, a->length);
+	message_write(ep, op, a, rank, from, desc);
 	ep->stats.sent++;
 	return a->more ? 0 : bgdma_inj_submit(ch->fifo);
 }
@@ -309,6 +318,33 @@ int bgdma_endpoint_send_sized(struct bgdma_endpoint *ep,
 	}
 	endpoint_unlock(ep);
 	return ret;
+}
+
+int bgdma_endpoint_describe_sized(struct bgdma_endpoint *ep,
+				  const struct bgdma_send_attr *attr,
+				  size_t size, struct bgdma_desc *desc)
+{
+	const struct bgdma_at nowhere = { 0 };
+	const struct operation *op;
+	struct bgdma_send_attr a;
+	int ret;
+
+	ret = attr_copy(&a, sizeof(a), attr, size);
+	if (!ret)
+		ret = send_check(ep, &a);
+	if (ret)
+		return ret;
+	if (a.length > BGDMA_INLINE_MAX)
+		return -EMSGSIZE;
+	/* What is ours, the engine of another would not find. */
+	if (a.dests || (a.length && !a.data) || a.counter)
+		return -EINVAL;
+	endpoint_lock(ep);
+	op = operation_find(&ep->table[a.type], a.operation);
+	if (op)
+		message_write(ep, op, &a, a.dest, nowhere, desc);
+	endpoint_unlock(ep);
+	return op ? 0 : -EINVAL;
 }
 
 /* One after the other: clearing lets the FIFO run into the next. */

@@ -73,6 +73,7 @@ typedef unsigned int gfp_t;
 #define smp_load_acquire(p)	READ_ONCE(*(p))
 #define smp_store_release(p, v)	WRITE_ONCE(*(p), v)
 #define smp_mb()		((void)0)
+#define smp_rmb()		((void)0)
 #define smp_mb__after_atomic()	((void)0)
 #define xchg(p, v)		__atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
 

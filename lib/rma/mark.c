@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Gets that were dropped. When a get of ours is refused, its target drops what we
+ * had waiting behind it in its queue, of whichever epoch, and no counter tells. So
+ * a mark follows: a remote get of a packet back to us. When it is there all gets
+ * before it have ended, or never will; none comes late, into memory that is in
+ * use again or an epoch that has the same identifier.
+ *
+ * The event that tells of the refusal can be lost itself. Then marks go to all of
+ * whom we wait for gets.
+ */
+#include "internal.h"
+
+static bool waits(const struct bgdma_rma_epoch *e, uint32_t rank, int queue)
+{
+	return e->target == rank && (queue == ANY_QUEUE || e->queue == queue) &&
+	       bgdma_counter_read(e->get) > 0;
+}
+
+static int mark_send(struct bgdma_rma_epoch *e, uint32_t number)
+{
+	const struct bgdma_send_attr packet = {
+		.operation = e->rma->mark_operation, .dest = e->rma->rank,
+		.word = number, .flags = BGDMA_DESC_FENCE,
+	};
+	struct bgdma_desc *desc;
+	int ret;
+
+	ret = rget_take(e, 1, 0, &desc);
+	if (!ret)
+		ret = bgdma_endpoint_describe(e->rma->ep, &packet, desc);
+	return ret ? ret : rma_channel_submit(e->ch);
+}
+
+void gets_doubt(struct bgdma_rma *rma, uint32_t rank, int queue, uint32_t code)
+{
+	struct bgdma_rma_epoch *e, *last = NULL;
+	const struct bgdma_window *window;
+	uint32_t number = rma->marks + 1;
+
+	for (window = rma->windows; window; window = window->next) {
+		for (e = window->open; e; e = e->next) {
+			if (!waits(e, rank, queue))
+				continue;
+			e->mark = number;
+			e->mark_gets = e->gets;
+			e->mark_code = code ? code : e->mark_code;
+			last = e;
+		}
+	}
+	if (!last)
+		return;
+	rma->marks = number;
+	/* If not, the context has ended, and all waits with it. */
+	(void)mark_send(last, number);
+}
+
+/* All that was asked for before the mark has come, but for what never will. */
+static void gets_settle(struct bgdma_rma_epoch *e)
+{
+	int64_t lost = bgdma_counter_read(e->get);
+
+	e->mark = 0;
+	if (lost <= 0)
+		return;
+	bgdma_counter_add(e->get, -lost);
+	epoch_fail(e, e->mark_code ? e->mark_code : BGDMA_E_ABORTED);
+}
+
+int on_gets_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	uint64_t number = bgdma_packet_word(packet);
+	const struct bgdma_window *window;
+	struct bgdma_rma *rma = arg;
+	struct bgdma_rma_epoch *e;
+	bool again = false;
+
+	if (packet->bytes || number > rma->marks)
+		return -EBADMSG;
+	for (window = rma->windows; window; window = window->next) {
+		for (e = window->open; e; e = e->next) {
+			if (e->target != rank || !e->mark || e->mark > number)
+				continue;
+			/* Of gets since then it tells nothing. */
+			if (e->gets == e->mark_gets)
+				gets_settle(e);
+			else
+				again = true;
+		}
+	}
+	if (again)
+		gets_doubt(rma, rank, ANY_QUEUE, 0);
+	return 0;
+}
