@@ -26,14 +26,21 @@ struct caller {
 	struct bgdma_coll_group *group;
 };
 
-static inline int caller_open(struct caller *c, uint32_t per_node)
+static inline int caller_open_as(struct caller *c,
+				 const struct bgdma_endpoint_attr *ep)
 {
-	const struct bgdma_endpoint_attr ep = { .per_node = per_node };
-	int ret = member_open(&c->m, &ep);
+	int ret = member_open(&c->m, ep);
 
 	if (!ret)
 		ret = bgdma_coll_create(&c->coll, c->m.ep, c->m.job);
 	return ret ? ret : bgdma_endpoint_commit(c->m.ep, NULL);
+}
+
+static inline int caller_open(struct caller *c, uint32_t per_node)
+{
+	const struct bgdma_endpoint_attr ep = { .per_node = per_node };
+
+	return caller_open_as(c, &ep);
 }
 
 static inline int caller_close(struct caller *c)

@@ -165,6 +165,13 @@ static int barrier_look(struct bgdma_coll_group *g)
 	return ret;
 }
 
+/* Who saw the end took the bit away that would have others look, too. */
+static void others_wake(const struct bgdma_coll_group *g)
+{
+	if (bgdma_unlikely(g->waiting))
+		bgdma_endpoint_wake(g->coll->ep);
+}
+
 int bgdma_coll_test(struct bgdma_coll_group *g)
 {
 	int ret;
@@ -172,6 +179,8 @@ int bgdma_coll_test(struct bgdma_coll_group *g)
 	bgdma_endpoint_lock(g->coll->ep);
 	(void)coll_work(g->coll);
 	ret = barrier_look(g);
+	if (ret != -EAGAIN)
+		others_wake(g);
 	bgdma_endpoint_unlock(g->coll->ep);
 	return ret;
 }
@@ -207,6 +216,7 @@ int bgdma_coll_wait(struct bgdma_coll_group *g, enum bgdma_wait_mode mode,
 
 	bgdma_endpoint_lock(ep);
 	if (barrier_over(&w)) {
+		others_wake(g);
 		bgdma_endpoint_unlock(ep);
 		return w.result;
 	}
@@ -217,6 +227,8 @@ int bgdma_coll_wait(struct bgdma_coll_group *g, enum bgdma_wait_mode mode,
 	bgdma_endpoint_lock(ep);
 	if (!--g->waiting)
 		interrupts(g, false);
+	if (!ret)
+		others_wake(g);
 	bgdma_endpoint_unlock(ep);
 	return ret ? ret : w.result;
 }
