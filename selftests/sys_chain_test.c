@@ -153,17 +153,26 @@ TEST(sp9_both_processes_are_stopped)
 
 /* ---- SP-2, SP-3a: what stops a chain ----------------------------------- */
 
-/* The memory goes away: the first portion fails, and both sides hear which. */
+struct gone {
+	struct bgdma_endpoint_attr attr;
+	volatile bool hit;	/* the good one, too */
+};
+
+/*
+ * The memory goes away: the first portion fails, and both sides hear which. What is
+ * left of that one in the queues may be refused while the next is under way, and take
+ * some of it along: then that is told by its own code.
+ */
 static int memory_gone(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct module module;
 	static uint8_t mem[200000];
-	const struct bgdma_endpoint_attr *attr = arg;
+	struct gone *gone = arg;
 	struct bgdma_region *region;
 	uint32_t i;
 
 	(void)size;
-	require_is(0, module_open(&module, *attr));
+	require_is(0, module_open(&module, gone->attr));
 	for (i = 0; i < 3; i++) {
 		if (rank == 0) {
 			require_is(0, bgdma_region_register(
@@ -189,23 +198,40 @@ static int memory_gone(uint32_t rank, uint32_t size, void *arg)
 					.length = sizeof(mem), .data = mem }));
 		module.portion = 0;
 		require_is(0, until_count(&module, &module.ended, i + 1));
-		require((module.last == 0) == (i == 1));
-		require_is(i == 1 ? 0 : 1, module.portion);
-		if (rank == 1 && i == 1)
-			require(message_is(mem, sizeof(mem), i));
+		if (i == 1 && module.last == -ECONNABORTED) {
+			gone->hit = true;
+		} else {
+			require((module.last == 0) == (i == 1));
+			require_is(i == 1 ? 0 : 1, module.portion);
+			if (rank == 1 && i == 1)
+				require(message_is(mem, sizeof(mem), i));
+		}
 		require_is(0, bgdma_job_fence(module.m.job));
 	}
 	return module_close(&module);
 }
 
+/* Until the one in the middle was left alone. */
+static bool memory_gone_run(struct gone *gone)
+{
+	unsigned int tries = 0;
+	bool good;
+
+	do {
+		gone->hit = false;
+		good = job_run(2, memory_gone, gone, -1);
+	} while (good && gone->hit && ++tries < 20);
+	return good && !gone->hit;
+}
+
 TEST(sp3a_a_chain_that_fails_names_the_portion)
 {
-	struct bgdma_endpoint_attr attr = { 0 };
+	struct gone *gone = shared(sizeof(*gone));
 
 	partition_new("2x1x1", "");
-	EXPECT_TRUE(job_run(2, memory_gone, &attr, -1));
-	attr.counters = BGDMA_COUNTERS_SHARED;
-	EXPECT_TRUE(job_run(2, memory_gone, &attr, -1));
+	EXPECT_TRUE(memory_gone_run(gone));
+	gone->attr.counters = BGDMA_COUNTERS_SHARED;
+	EXPECT_TRUE(memory_gone_run(gone));
 }
 
 /* A target that has the origin's descriptors run before it filled them. */
