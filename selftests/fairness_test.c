@@ -26,9 +26,21 @@
 #define LOTS	(1LL << 50)	/* no counter reaches zero */
 #define ENOUGH	(256 * MIB)	/* thousands of turns */
 #define FIFOS	24
-#define AT_LEAST	256U	/* bytes that a descriptor counts as */
+/* Bytes that these count as: a descriptor, an element, a node of a line. */
+#define AT_LEAST	256U
+#define PER_ELEMENT	128U
+#define PER_NODE	256U
+#define LINE		1024U	/* nodes */
+#define GROUP		1000
 
-/* One context, whose FIFOs put from its memory to its memory. */
+/* What a side has its FIFOs do. */
+enum work {
+	PUTS,		/* from its memory to its memory */
+	ATOMICS,	/* of 32 bits there */
+	LINES		/* messages of 4 bytes down a line with nobody on it */
+};
+
+/* One context, and its FIFOs. */
 struct share {
 	struct node n;
 	struct region mem;
@@ -41,27 +53,68 @@ struct share {
 struct side {
 	struct share *shares;
 	unsigned int contexts;
+	enum work work;
 	__u32 length;
 };
 
-static void fifo_fill(struct share *s, unsigned int i, __u32 length)
+/* A group of its own, without which nothing goes down a line. */
+static void group_bind(struct share *s)
 {
-	struct bgdma_desc d = d_put(s->n.at.rank, s->mem.handle, 0,
-				    s->mem.handle, LONG, length);
+	const struct bgdma_group_member member = {
+		.rank = s->n.at.rank, .ctx = s->n.at.ctx,
+	};
+	const struct bgdma_group_slot slot = { BGDMA_KIND_REC_FIFO, 0 };
+	struct bgdma_group_bind bind = {
+		.size = sizeof(bind), .group = GROUP,
+		.slots = (uintptr_t)&slot, .count = 1,
+		.members = (uintptr_t)&member, .member_count = 1,
+	};
+	struct rec rec;
+
+	must(rec_try(&rec, &s->n, 0, BGDMA_REC_BYTES_MIN));
+	must(bg_ioctl(s->n.fd, BGDMA_IOC_GROUP_BIND, &bind));
+}
+
+static struct bgdma_desc desc_of(const struct share *s, enum work what,
+				 __u32 length)
+{
+	__u32 rank = s->n.at.rank, word = 0;
+	struct bgdma_desc d;
+
+	if (what == PUTS)
+		return d_put(rank, s->mem.handle, 0, s->mem.handle, LONG,
+			     length);
+	if (what == ATOMICS) {
+		d = d_atomic(rank, BGDMA_ATOMIC_MUL, BGDMA_ATOMIC_U32, 0,
+			     s->mem.handle, LONG, length / 4);
+		d.u.at.src_region = htole32(s->mem.handle);
+		return d;
+	}
+	/* The last before us, on a torus. */
+	d = d_inline((rank + LINE - 1) % LINE, 0, &word, sizeof(word));
+	d.flags |= BGDMA_DESC_GROUP;
+	d.route = BGDMA_ROUTE_DEPOSIT | BGDMA_ROUTE_XP;
+	return d;
+}
+
+static void fifo_fill(struct share *s, unsigned int i, enum work work,
+		      __u32 length)
+{
+	struct bgdma_desc d = desc_of(s, work, length);
 	struct inj *f = &s->fifo[i];
 	unsigned int k;
 
 	must(inj_try(f, &s->n, BGDMA_ID_ANY, ENTRIES));
 	s->counter[i] = counter_new(&s->n, INJ, 0);
 	counter_add(&s->n, INJ, s->counter[i], LOTS);
-	d.dst_ctx = htole16(s->n.at.ctx);
+	d.dst_ctx = htole16(work == LINES ? GROUP : s->n.at.ctx);
 	d.inj_ctr = htole32(s->counter[i]);
 	for (k = 0; k < ENTRIES; k++)
 		put_in(f, &d);
 }
 
 static void share_new(struct share *s, __u32 rank, unsigned int fifos,
-		      __u32 length)
+		      enum work work, __u32 length)
 {
 	const struct bgdma_attach room = {
 		.ctx = BGDMA_CTX_ANY, .inj_fifos = fifos,
@@ -74,24 +127,34 @@ static void share_new(struct share *s, __u32 rank, unsigned int fifos,
 	s->fifo = calloc(fifos, sizeof(*s->fifo));
 	s->counter = calloc(fifos, sizeof(*s->counter));
 	must(s->fifo && s->counter ? 0 : -ENOMEM);
+	if (work == LINES)
+		group_bind(s);
 	for (i = 0; i < fifos; i++)
-		fifo_fill(s, i, length);
+		fifo_fill(s, i, work, length);
 }
 
 /* All of it belongs to @uid; the files are this process's all the same. */
-static void side_new(struct side *side, uid_t uid, __u32 rank,
-		     unsigned int contexts, unsigned int fifos, __u32 length)
+static void side_of(struct side *side, uid_t uid, __u32 rank,
+		    unsigned int contexts, unsigned int fifos, enum work work,
+		    __u32 length)
 {
 	unsigned int i;
 
 	side->contexts = contexts;
+	side->work = work;
 	side->length = length;
 	side->shares = calloc(contexts, sizeof(*side->shares));
 	must(side->shares ? 0 : -ENOMEM);
 	must(seteuid(uid) ? -errno : 0);
 	for (i = 0; i < contexts; i++)
-		share_new(&side->shares[i], rank, fifos, length);
+		share_new(&side->shares[i], rank, fifos, work, length);
 	must(seteuid(0) ? -errno : 0);
+}
+
+static void side_new(struct side *side, uid_t uid, __u32 rank,
+		     unsigned int contexts, unsigned int fifos, __u32 length)
+{
+	side_of(side, uid, rank, contexts, fifos, PUTS, length);
 }
 
 static void side_close(struct side *side)
@@ -132,11 +195,15 @@ static void side_start(struct side *side)
 		share_start(&side->shares[i]);
 }
 
-/* Bytes that a FIFO has had, short ones as what they count. */
+/* Bytes that a FIFO has had, or what its work counts as. */
 static __s64 had(struct side *side, struct share *s, unsigned int i)
 {
 	__s64 bytes = LOTS - value(&s->n, INJ, s->counter[i]);
 
+	if (side->work == ATOMICS)
+		return bytes / 4 * PER_ELEMENT;
+	if (side->work == LINES)
+		return bytes / side->length * (LINE - 1) * PER_NODE;
 	return side->length < AT_LEAST ? bytes / side->length * AT_LEAST :
 					 bytes;
 }
@@ -260,6 +327,48 @@ TEST_F(fairness, dma2_shares)
 	if (!fifos)
 		fifos = engine_threads();
 	side_new(&self->b, variant->uid, 1, 1, fifos, LONG);
+	got = share_of(&self->a, &self->b);
+	TH_LOG("%u of 1000", got);
+	EXPECT_LE(1000 / 2 * 8 / 10, got);
+}
+
+/* What is no copy counts as what it costs. */
+FIXTURE(work) {
+	struct side a, b;
+	bool skipped;
+};
+
+FIXTURE_VARIANT(work) {
+	enum work work;		/* of a */
+	__u32 length;
+};
+
+FIXTURE_VARIANT_ADD(work, atomics) { ATOMICS, LONG };
+FIXTURE_VARIANT_ADD(work, lines) { LINES, 4 };
+
+FIXTURE_SETUP(work)
+{
+	self->skipped = geteuid() || !only_one_thread();
+	if (self->skipped)
+		SKIP(return, "needs root, and processors that can go offline");
+	partition_new("1024x1x1", "");
+}
+
+FIXTURE_TEARDOWN(work)
+{
+	if (!self->skipped) {
+		side_close(&self->a);
+		side_close(&self->b);
+	}
+	machine_restore();
+}
+
+TEST_F(work, dma2_x2_counts_as_what_it_costs)
+{
+	unsigned int got;
+
+	side_of(&self->a, 1001, 2, 1, 16, variant->work, variant->length);
+	side_new(&self->b, 1002, 0, 1, 1, LONG);
 	got = share_of(&self->a, &self->b);
 	TH_LOG("%u of 1000", got);
 	EXPECT_LE(1000 / 2 * 8 / 10, got);

@@ -13,12 +13,6 @@
 #include "deliver.h"
 #include "region.h"
 
-/*
- * Tries to update an element that somebody else updates all the time. Then the
- * stream has had its turn.
- */
-#define BGDMA_ATOMIC_TRIES	64
-
 #define BGDMA_ATOMIC_BITS	(BGDMA_ATOMIC_OP_COUNT * BGDMA_ATOMIC_TYPE_COUNT)
 
 /* Bit per operation and type; reported by BGDMA_IOC_QUERY. */

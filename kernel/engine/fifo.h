@@ -116,6 +116,7 @@ struct bgdma_stream_stats {
 /**
  * struct bgdma_line - where a transfer with the deposit bit is on its line
  * @left: nodes after the one that it is at
+ * @looked: nodes that were looked at and have not been counted yet
  * @receiver: incarnation of the context there that gets a copy; 0: none yet
  * @region: slot of the target region, as its sender wrote it
  * @counter: slot of the reception counter, likewise
@@ -123,6 +124,7 @@ struct bgdma_stream_stats {
  */
 struct bgdma_line {
 	u32 left;
+	u32 looked;
 	u32 receiver;
 	__le32 region;
 	__le32 counter;

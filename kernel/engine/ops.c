@@ -384,6 +384,18 @@ static __always_inline int bgdma_inline_land(struct bgdma_stream *s, u32 n)
 }
 
 /*
+ * What finding the way of a line was worth in bytes, however few were left with
+ * whom it found.
+ */
+static long bgdma_line_cost(struct bgdma_stream *s)
+{
+	u32 looked = s->line.looked;
+
+	s->line.looked = 0;
+	return (long)looked * BGDMA_LINE_COST;
+}
+
+/*
  * A message whose payload is in its descriptor, and the train behind it. When
  * the delivery stops, the stream is at the last message that it tried.
  */
@@ -393,16 +405,19 @@ static __always_inline int bgdma_run_inline(struct bgdma_stream *s,
 	struct bgdma_xfer *x = &s->x;
 	u32 n = le32_to_cpu(x->desc.length);
 	u32 train = min_t(u32, x->tail - (u32)s->head, BGDMA_TRAIN_MAX);
+	bool line = x->desc.route & BGDMA_ROUTE_DEPOSIT;
 	int ret;
 
 	/* On a line the descriptor is not as it is in the ring. */
-	if (unlikely(x->desc.route & BGDMA_ROUTE_DEPOSIT))
+	if (unlikely(line))
 		train = 0;
 	x->train = train;
 	bgdma_slice_begin();
 	ret = bgdma_inline_land(s, n);
 	bgdma_slice_end();
 	*budget -= each;
+	if (unlikely(line))
+		*budget -= bgdma_line_cost(s);
 	if (train) {
 		*budget -= (long)(train - x->train) * each;
 		x->train = 0;
@@ -421,9 +436,12 @@ static noinline int bgdma_slice_long_put(struct bgdma_stream *s, u32 n)
 	return bgdma_slice_put(s, n, false);
 }
 
-/* Piece by piece, for at most @bytes and what is left of a piece. */
+/*
+ * Piece by piece, for at most @bytes and what is left of a piece. Each byte counts
+ * as @weight.
+ */
 static noinline int bgdma_run_slices(struct bgdma_stream *s, long bytes,
-				     bgdma_slice_fn *slice, u32 max)
+				     bgdma_slice_fn *slice, u32 max, u32 weight)
 {
 	struct bgdma_xfer *x = &s->x;
 	u32 length = le32_to_cpu(x->desc.length);
@@ -437,7 +455,7 @@ static noinline int bgdma_run_slices(struct bgdma_stream *s, long bytes,
 			break;
 		x->done += n;
 		x->uncounted += n;
-		bytes -= n;
+		bytes -= (long)n * weight;
 		bgdma_stat_add(s->stats.packets, 1);
 		bgdma_stat_add(s->stats.bytes_copied, n);
 		if (x->done == length)
@@ -453,15 +471,19 @@ static noinline int bgdma_run_slices(struct bgdma_stream *s, long bytes,
 
 static __always_inline int bgdma_run_long(struct bgdma_stream *s,
 					  long *budget, u32 each,
-					  bgdma_slice_fn *slice, u32 max)
+					  bgdma_slice_fn *slice, u32 max,
+					  u32 weight)
 {
+	bool line = s->x.desc.route & BGDMA_ROUTE_DEPOSIT;
 	u32 before = s->x.done, now;
 	int ret;
 
-	ret = bgdma_run_slices(s, *budget, slice, max);
+	ret = bgdma_run_slices(s, *budget, slice, max, weight);
 	/* It begins again for the next node, when this one has all of it. */
 	now = ret == BGDMA_STEP_HOP ? le32_to_cpu(s->x.desc.length) : s->x.done;
-	*budget -= max(now - before, each);
+	*budget -= max((long)(now - before) * weight, (long)each);
+	if (unlikely(line))
+		*budget -= bgdma_line_cost(s);
 	return ret;
 }
 
@@ -474,7 +496,7 @@ static __always_inline int bgdma_run_put(struct bgdma_stream *s, long *budget,
 	/* Of no bytes, too: then there is no page that they are in. */
 	if (unlikely(n - 1 >= BGDMA_SLICE_MAX))
 		return bgdma_run_long(s, budget, each, bgdma_slice_long_put,
-				      BGDMA_SLICE_MAX);
+				      BGDMA_SLICE_MAX, 1);
 	*budget -= max(n, each);
 	/* All of it or nothing: it is at its beginning. */
 	ret = bgdma_slice_put(s, n, true);
@@ -487,20 +509,29 @@ static __always_inline int bgdma_run_put(struct bgdma_stream *s, long *budget,
 
 static int bgdma_run_atomic(struct bgdma_stream *s, long *budget, u32 each)
 {
+	u32 size = bgdma_atomic_size(le16_to_cpu(s->x.desc.dispatch) & 0xff);
 	u32 n = le32_to_cpu(s->x.desc.length);
 	int ret;
 
-	if (!bgdma_atomic_is_single(&s->x.desc))
-		return bgdma_run_long(s, budget, each, bgdma_slice_atomic,
-				      BGDMA_ATOMIC_SLICE);
+	if (!bgdma_atomic_is_single(&s->x.desc)) {
+		ret = bgdma_run_long(s, budget, each, bgdma_slice_atomic,
+				     BGDMA_ATOMIC_SLICE,
+				     BGDMA_ATOMIC_COST / size);
+		goto out;
+	}
 	*budget -= each;
 	/* All of it or nothing. */
 	ret = bgdma_slice_atomic(s, n);
 	if (ret)
-		return ret;
+		goto out;
 	s->x.done = n;
 	bgdma_message_count(s, n);
 	return BGDMA_STEP_DONE;
+out:
+	/* So much was tried in vain, if somebody keeps an element busy. */
+	if (ret == BGDMA_STEP_AGAIN)
+		*budget -= BGDMA_ATOMIC_TRIES * BGDMA_ATOMIC_COST;
+	return ret;
 }
 
 /* As a step: BGDMA_STEP_*, or an enum bgdma_code with s->x.fault. */
@@ -517,84 +548,9 @@ static __always_inline int bgdma_op_run(struct bgdma_stream *s, long *budget,
 		return bgdma_run_gate(s, budget, each);
 	if (s->x.desc.op != BGDMA_OP_NOP)
 		return bgdma_run_long(s, budget, each, bgdma_slice_queue,
-				      BGDMA_PACKET_MAX);
+				      BGDMA_PACKET_MAX, 1);
 	*budget -= each;
 	return BGDMA_STEP_DONE;
-}
-
-static noinline void bgdma_inj_fail_counter(struct bgdma_stream *s, u32 left)
-{
-	struct bgdma_record why;
-	int slot;
-
-	if (s->x.desc.inj_ctr == cpu_to_le32(BGDMA_NONE))
-		return;
-	bgdma_record_of(s, &why);
-	bgdma_slice_begin();
-	slot = bgdma_inj_slot(s);
-	if (slot >= 0)
-		bgdma_counter_fail(s->ctx, BGDMA_INJECTION, slot, left, &why);
-	bgdma_slice_end();
-}
-
-/*
- * End a transfer that cannot go on, on both sides. Its counters show the error,
- * and what it had left to count is taken off them, so that others who share
- * them finish.
- */
-static noinline void bgdma_op_end(struct bgdma_stream *s)
-{
-	struct bgdma_xfer *x = &s->x;
-	u32 left;
-
-	bgdma_stat_add(s->stats.errors, 1);
-	trace_bgdma_error(s);
-	left = bgdma_desc_counts(&x->desc) - x->done + x->uncounted;
-	/* One that never began is nothing to the other side. */
-	if (x->active && x->desc.op != BGDMA_OP_NOP)
-		bgdma_fabric(s)->abort(s, left);
-	/* One that was no good shows it on its counter too, if it has one. */
-	if (x->desc.route & BGDMA_ROUTE_DEPOSIT)
-		left = bgdma_desc_counts(&x->desc);
-	if (x->fault.code != BGDMA_E_INDEX && left <= BGDMA_LENGTH_MAX)
-		bgdma_inj_fail_counter(s, left);
-	WRITE_ONCE(x->active, false);
-	s->deadline = 0;
-}
-
-/*
- * A transfer cannot go on; s->x.fault says why. An injection FIFO stops; a
- * descriptor from elsewhere is refused.
- */
-static noinline void bgdma_op_fail(struct bgdma_stream *s)
-{
-	bgdma_op_end(s);
-	if (s->kind == BGDMA_KIND_INJ_FIFO) {
-		bgdma_inj_fail(container_of(s, struct bgdma_inj_fifo, s));
-	} else {
-		bgdma_rgq_refuse(s);
-		bgdma_fabric(s)->refused(s);
-	}
-}
-
-/**
- * bgdma_op_cancel() - end the transfer under way, if there is one
- * @s: owned, not parked
- *
- * The counters show it; the FIFO is not in error, its owner asked for it.
- */
-void bgdma_op_cancel(struct bgdma_stream *s)
-{
-	struct bgdma_xfer *x = &s->x;
-
-	if (!x->active)
-		return;
-	x->fault = (struct bgdma_fault) {
-		.code = BGDMA_E_CANCELLED,
-		.offset = x->done,
-		.bound = le32_to_cpu(x->desc.length),
-	};
-	bgdma_op_end(s);
 }
 
 /* A transfer is in s->x, if there is any: 0 if it is good, or what is wrong. */

@@ -155,6 +155,7 @@ static struct bgdma_ctx *bgdma_line_next(struct bgdma_stream *s, int *ret)
 		group = bgdma_group_member(s, bgdma_axis_rank(&axis, rank,
 							      ++hops));
 	s->line.left -= hops;
+	s->line.looked += hops;
 	d->dst_rank = cpu_to_le32(bgdma_axis_rank(&axis, rank, hops));
 	if (!group) {
 		*ret = s->line.left ? BGDMA_STEP_HOP : BGDMA_STEP_DONE;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transfers that end before their time: both sides are told.
+ */
+#include "../bgdma.h"
+#include "../trace.h"
+#include "busy.h"
+#include "deliver.h"
+#include "engine.h"
+#include "train.h"
+
+static void bgdma_inj_fail_counter(struct bgdma_stream *s, u32 left)
+{
+	struct bgdma_record why;
+	int slot;
+
+	if (s->x.desc.inj_ctr == cpu_to_le32(BGDMA_NONE))
+		return;
+	bgdma_record_of(s, &why);
+	bgdma_slice_begin();
+	slot = bgdma_inj_slot(s);
+	if (slot >= 0)
+		bgdma_counter_fail(s->ctx, BGDMA_INJECTION, slot, left, &why);
+	bgdma_slice_end();
+}
+
+/*
+ * End a transfer that cannot go on, on both sides. Its counters show the error,
+ * and what it had left to count is taken off them, so that others who share
+ * them finish.
+ */
+static void bgdma_op_end(struct bgdma_stream *s)
+{
+	struct bgdma_xfer *x = &s->x;
+	u32 left;
+
+	bgdma_stat_add(s->stats.errors, 1);
+	trace_bgdma_error(s);
+	left = bgdma_desc_counts(&x->desc) - x->done + x->uncounted;
+	/* One that never began is nothing to the other side. */
+	if (x->active && x->desc.op != BGDMA_OP_NOP)
+		s->ctx->partition->fabric->abort(s, left);
+	/* One that was no good shows it on its counter too, if it has one. */
+	if (x->desc.route & BGDMA_ROUTE_DEPOSIT)
+		left = bgdma_desc_counts(&x->desc);
+	if (x->fault.code != BGDMA_E_INDEX && left <= BGDMA_LENGTH_MAX)
+		bgdma_inj_fail_counter(s, left);
+	WRITE_ONCE(x->active, false);
+	s->deadline = 0;
+}
+
+/**
+ * bgdma_op_fail() - a transfer cannot go on
+ * @s: owned; s->x.fault says why
+ *
+ * An injection FIFO stops; a descriptor from elsewhere is refused.
+ */
+void bgdma_op_fail(struct bgdma_stream *s)
+{
+	bgdma_op_end(s);
+	if (s->kind == BGDMA_KIND_INJ_FIFO) {
+		bgdma_inj_fail(container_of(s, struct bgdma_inj_fifo, s));
+	} else {
+		bgdma_rgq_refuse(s);
+		s->ctx->partition->fabric->refused(s);
+	}
+}
+
+/**
+ * bgdma_op_cancel() - end the transfer under way, if there is one
+ * @s: owned, not parked
+ *
+ * The counters show it; the FIFO is not in error, its owner asked for it.
+ */
+void bgdma_op_cancel(struct bgdma_stream *s)
+{
+	struct bgdma_xfer *x = &s->x;
+
+	if (!x->active)
+		return;
+	x->fault = (struct bgdma_fault) {
+		.code = BGDMA_E_CANCELLED,
+		.offset = x->done,
+		.bound = le32_to_cpu(x->desc.length),
+	};
+	bgdma_op_end(s);
+}
