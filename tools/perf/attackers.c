@@ -35,7 +35,8 @@ static void theirs_memory(struct ends *e)
 {
 	const struct bgdma_grant_attr anyone = {
 		.rank = BGDMA_RANK_ANY, .ctx = BGDMA_CTX_ANY,
-		.rights = BGDMA_RIGHT_READ | BGDMA_RIGHT_WRITE,
+		.rights = BGDMA_RIGHT_READ | BGDMA_RIGHT_WRITE |
+			  BGDMA_RIGHT_ATOMIC,
 	};
 
 	must(bgdma_region_alloc(e->from, LONG,
@@ -109,27 +110,86 @@ static void park(void)
 	flood(32, 1);
 }
 
-static void long_puts(void)
+/* The same descriptor over and over. */
+static void keep_full(struct ends *e, const struct bgdma_desc *desc)
 {
-	struct ends e = theirs();
 	unsigned int i;
 
-	theirs_memory(&e);
 	for (;;) {
 		for (i = 0; i < FIFOS; i++) {
 			while (bgdma_inj_space(many[i]))
-				must(bgdma_put(many[i], &(struct bgdma_put_attr){
-					.dest = 3,
-					.dest_ctx = bgdma_ctx_info(e.to)->ctx,
-					.length = LONG,
-					.from = { e.source, 0 },
-					.to = { bgdma_region_handle(e.target), 0 },
-					.more = true }));
+				*bgdma_inj_reserve(many[i]) = *desc;
 			bgdma_inj_publish(many[i]);
+			if (bgdma_inj_error(many[i], NULL) != BGDMA_OK)
+				die("attack", -EPROTO);
 		}
-		must(bgdma_doorbell(e.from, BGDMA_DOORBELL_POOL));
+		must(bgdma_doorbell(e->from, BGDMA_DOORBELL_POOL));
 		usleep(1000);
 	}
+}
+
+/* From theirs to theirs. */
+static struct bgdma_transfer long_transfer(struct ends *e)
+{
+	struct bgdma_transfer t = bgdma__no_transfer();
+
+	theirs_memory(e);
+	t.dest = 3;
+	t.dest_ctx = bgdma_ctx_info(e->to)->ctx;
+	t.length = LONG;
+	t.from.region = bgdma_region_handle(e->source);
+	t.to.region = bgdma_region_handle(e->target);
+	return t;
+}
+
+static void long_puts(void)
+{
+	struct ends e = theirs();
+	struct bgdma_transfer t = long_transfer(&e);
+	struct bgdma_desc desc;
+
+	bgdma_desc_put(&desc, &t);
+	keep_full(&e, &desc);
+}
+
+/* An operation that has no instruction, on each of a quarter million elements. */
+static void atomics(void)
+{
+	struct ends e = theirs();
+	struct bgdma_transfer t = long_transfer(&e);
+	struct bgdma_desc desc;
+
+	t.dispatch = BGDMA_ATOMIC(BGDMA_ATOMIC_MUL, BGDMA_ATOMIC_U32);
+	bgdma_desc_atomic(&desc, &t);
+	keep_full(&e, &desc);
+}
+
+/* Down a line of all nodes, on which there is nobody. */
+static void deposits(void)
+{
+	struct ends e = theirs();
+	const struct bgdma_ctx_info *info = bgdma_ctx_info(e.from);
+	const struct bgdma_group_member self = {
+		.rank = info->rank, .ctx = info->ctx,
+	};
+	struct bgdma_group_slot slot = { .kind = BGDMA_KIND_REC_FIFO };
+	const uint8_t way = BGDMA_ROUTE_XP;
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_rec_fifo *rec;
+	struct bgdma_desc desc;
+
+	must(bgdma_rec_create(e.from, NULL, &rec));
+	slot.object = bgdma_rec_id(rec);
+	must(bgdma_group_bind(e.from, &(struct bgdma_group_attr){
+			.number = 1, .slots = &slot, .slot_count = 1,
+			.members = &self, .member_count = 1 }));
+	t.dest = bgdma_line_last(info, way, NULL);
+	t.dest_ctx = 1;
+	t.route = BGDMA_ROUTE_DEPOSIT | way;
+	t.flags = BGDMA_DESC_GROUP;
+	bgdma_desc_memfifo(&desc, &t);
+	bgdma_desc_inline(&desc, NULL, 0);
+	keep_full(&e, &desc);
 }
 
 static void come_and_go(void)
@@ -256,6 +316,8 @@ const struct attacker attackers[] = {
 	{ .name = "doorbells", .run = ring },
 	{ .name = "small messages", .run = small_messages },
 	{ .name = "long puts", .run = long_puts },
+	{ .name = "atomics", .run = atomics },
+	{ .name = "deposits", .run = deposits },
 	{ .name = "parking", .run = park },
 	{ .name = "attaching", .run = come_and_go },
 	{ .name = "dumps", .run = dump },
