@@ -374,7 +374,7 @@ int bgdma_ctx_attach(struct bgdma_ctx *ctx, struct bgdma_attach *arg);
 void bgdma_ctx_abandon(struct bgdma_ctx *ctx);
 void bgdma_ctx_detach(struct bgdma_ctx *ctx);
 int bgdma_ctx_fifo_end(struct bgdma_ctx *ctx, u32 kind, u32 id);
-void bgdma_ctx_release(struct bgdma_ctx *ctx);
+bool bgdma_ctx_release(struct bgdma_ctx *ctx);
 void bgdma_ctx_put(struct bgdma_ctx *ctx);
 size_t bgdma_ctx_bytes(struct bgdma_ctx *ctx);
 void bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out);

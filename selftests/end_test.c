@@ -4,11 +4,15 @@
  * told all the same, and others are not taken for dead.
  */
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -184,6 +188,122 @@ TEST_F(dump, x3_of_one_that_dumps_core)
 	EXPECT_TRUE(until(free_again(2)));
 	/* The dump is not written yet: 64 KiB of it are in the pipe. */
 	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
+	reap(pid);
+}
+
+/* ---- Dumping core, while somebody in the same memory is in a call ------- */
+
+static struct end caller, other;
+static void *hole;	/* whoever reads it waits */
+static int mem_fd;	/* a page that @caller has pinned */
+
+static int make_hole(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register all = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (fd < 0)
+		return fd;
+	hole = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	all.range.start = (uintptr_t)hole;
+	all.range.len = PAGE;
+	must(ioctl(fd, UFFDIO_API, &api) ? -errno : 0);
+	must(ioctl(fd, UFFDIO_REGISTER, &all) ? -errno : 0);
+	return fd;
+}
+
+/* Not of this memory: it fills the hole when it is told to. */
+static void fill_hole(int fd)
+{
+	struct uffdio_zeropage zero = {
+		.range = { .start = (uintptr_t)hole, .len = PAGE },
+	};
+
+	if (must(fork()))
+		return;
+	while (!load(&told->go))
+		usleep(1000);
+	must(ioctl(fd, UFFDIO_ZEROPAGE, &zero) ? -errno : 0);
+	_exit(0);
+}
+
+static int call(void *arg)
+{
+	store(&told->ready, 1);
+	ioctl(caller.n.fd, BGDMA_IOC_COUNTER_FREE, hole);
+	for (;;)
+		pause();
+	return arg != NULL;
+}
+
+static void say_hello(struct end *e, __u32 rank)
+{
+	struct bgdma_desc d;
+
+	end_new(e, rank);
+	d = d_number(0, &(struct rec){ .id = told->rec }, 1);
+	must(run(&e->inj, &d));
+}
+
+static void crash_beside_a_call(void)
+{
+	static char stack[65536];
+	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+	void *mem = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, mem_fd,
+			 0);
+	__u32 handle;
+
+	say_hello(&caller, 2);
+	must(region_pin(&caller.n, mem, PAGE, LOCAL_RW, &handle));
+	must(munmap(mem, PAGE) ? -errno : 0);
+	say_hello(&other, 3);
+	fill_hole(make_hole());
+	must(setrlimit(RLIMIT_CORE, &all));
+	told->other = clone(call, stack + sizeof(stack), CLONE_VM | CLONE_FILES,
+			    NULL);
+	must(told->other);
+	must(until(load(&told->ready)) ? 0 : -ETIME);
+	usleep(100000);
+	abort();
+}
+
+/* What is pinned, or mapped to be written, cannot be sealed. */
+static bool seal(int fd)
+{
+	return !fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE);
+}
+
+TEST_F(end, x3_a_call_holds_up_nobody)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	pid_t pid;
+
+	if (fd < 0 || access("/bin/sleep", X_OK) || machine_set(PATTERN, LAZY))
+		SKIP(return, "no userfaultfd, or no dumps");
+	close(fd);
+	mem_fd = memfd_create("pinned", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+	must(mem_fd);
+	must(ftruncate(mem_fd, PAGE) ? -errno : 0);
+	told->rec = self->a.rec.id;
+	told->ready = 0;
+	told->go = 0;
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		crash_beside_a_call();
+	}
+	must(pid);
+	/* In the order in which they attached. */
+	EXPECT_TRUE(peer_down(&self->a.n, 2));
+	EXPECT_TRUE(peer_down(&self->a.n, 3));
+	EXPECT_FALSE(seal(mem_fd));
+	/* The call ends, the files stay open. */
+	store(&told->go, 1);
+	EXPECT_TRUE(until(seal(mem_fd)));
+	EXPECT_EQ(0, kill(told->other, 0));
+	kill(told->other, SIGKILL);
 	reap(pid);
 }
 

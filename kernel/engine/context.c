@@ -472,23 +472,28 @@ static void bgdma_counters_end(struct bgdma_ctx *ctx)
  * bgdma_ctx_release() - free what a context holds
  * @ctx: of a file that is closed, or whose process ends
  *
- * When it returns every page is unpinned and uncharged, every id is free and
- * every peer was told. Doing it again does nothing: the process that exits does
- * it, the worker of its end, and whoever closes the file last. The partition
- * stays for the latter.
+ * Every peer was told when it returns. If no call is under way, every page is
+ * unpinned and uncharged, too, and every id is free; else it has to be done again,
+ * for which bgdma_call_end() sees to it. Doing it once more does nothing: the process
+ * that exits does it, the worker of its end, and whoever closes the file last. The
+ * partition stays for the latter.
+ *
+ * Return: false if calls are under way.
  */
-void bgdma_ctx_release(struct bgdma_ctx *ctx)
+bool bgdma_ctx_release(struct bgdma_ctx *ctx)
 {
 	struct bgdma_partition *part = ctx->partition;
 	u32 i;
 
 	/* Pairs with bgdma_partition_publish(). */
 	if (!smp_load_acquire(&ctx->attached))
-		return;
+		return true;
 	bgdma_partition_detach(ctx);
+	/* A full barrier: a call that ends sees it, or is not seen here. */
 	if (!xchg(&ctx->ending, true))
 		bgdma_busy_put(&ctx->calls);
-	bgdma_busy_wait(&ctx->calls);
+	if (atomic_read_acquire(&ctx->calls.n))
+		return false;
 	bgdma_busy_wait(&ctx->busy);
 
 	mutex_lock(&ctx->lock);
@@ -512,6 +517,7 @@ void bgdma_ctx_release(struct bgdma_ctx *ctx)
 	mutex_unlock(&part->stats_lock);
 unlock:
 	mutex_unlock(&ctx->lock);
+	return true;
 }
 
 /**

@@ -24,6 +24,7 @@
  * @work: frees what they hold
  * @lock: a leaf
  * @contexts: those that are not freed yet; @lock
+ * @held: of these, those that a call kept from being freed the last time; @lock
  * @ending: the one that @work frees just now; @lock
  * @wq: woken when that one is done
  */
@@ -33,6 +34,7 @@ struct bgdma_process {
 	struct work_struct work;
 	spinlock_t lock;
 	struct list_head contexts;
+	struct list_head held;
 	struct bgdma_ctx *ending;
 	wait_queue_head_t wq;
 };
@@ -44,21 +46,30 @@ static void bgdma_process_free(struct kref *ref)
 	kfree(container_of(ref, struct bgdma_process, ref));
 }
 
+/*
+ * Nobody is waited for who is in the hands of a user: a call, of another process in
+ * the same memory, may be in a page fault for as long as that one likes. When it ends
+ * bgdma_call_end() has us come again.
+ */
 static void bgdma_process_work(struct work_struct *work)
 {
 	struct bgdma_process *process =
 		container_of(work, struct bgdma_process, work);
 	struct bgdma_ctx *ctx;
+	bool freed;
 
 	spin_lock(&process->lock);
+	list_splice_init(&process->held, &process->contexts);
 	while ((ctx = list_first_entry_or_null(&process->contexts,
 					       struct bgdma_ctx,
 					       process_node))) {
-		list_del_init(&ctx->process_node);
+		list_move_tail(&ctx->process_node, &process->held);
 		process->ending = ctx;
 		spin_unlock(&process->lock);
-		bgdma_ctx_release(ctx);
+		freed = bgdma_ctx_release(ctx);
 		spin_lock(&process->lock);
+		if (freed)
+			list_del_init(&ctx->process_node);
 		process->ending = NULL;
 		wake_up_all(&process->wq);
 	}
@@ -84,6 +95,7 @@ static struct mmu_notifier *bgdma_process_alloc(struct mm_struct *mm)
 	INIT_WORK(&process->work, bgdma_process_work);
 	spin_lock_init(&process->lock);
 	INIT_LIST_HEAD(&process->contexts);
+	INIT_LIST_HEAD(&process->held);
 	init_waitqueue_head(&process->wq);
 	return &process->mn;
 }

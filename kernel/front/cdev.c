@@ -31,7 +31,7 @@ static int bgdma_flush(struct file *file, fl_owner_t id)
 
 	if ((current->flags & PF_EXITING) && READ_ONCE(ctx->attached) &&
 	    id == ctx->files)
-		bgdma_ctx_release(ctx);
+		(void)bgdma_ctx_release(ctx);
 	return 0;
 }
 
@@ -40,7 +40,8 @@ static int bgdma_release(struct inode *inode, struct file *file)
 	struct bgdma_ctx *ctx = file->private_data;
 
 	bgdma_process_leave(ctx);
-	bgdma_ctx_release(ctx);
+	/* A call has the file, so none is under way. */
+	WARN_ON_ONCE(!bgdma_ctx_release(ctx));
 	if (ctx->partition)
 		bgdma_partition_put(ctx->partition);
 	bgdma_ctx_put(ctx);
@@ -65,7 +66,7 @@ static __poll_t bgdma_poll(struct file *file, poll_table *wait)
 	if (READ_ONCE(ctx->kctl->events_tail) !=
 	    READ_ONCE(ctx->uctl->events_head))
 		mask |= EPOLLPRI;
-	bgdma_busy_put(&ctx->calls);
+	bgdma_call_end(ctx);
 	return mask;
 }
 

@@ -12,6 +12,18 @@
 struct io_uring_cmd;
 
 /**
+ * bgdma_call_end() - the call is over
+ * @ctx: from bgdma_call_begin()
+ */
+static inline void bgdma_call_end(struct bgdma_ctx *ctx)
+{
+	/* A full barrier, against bgdma_ctx_release(). */
+	bgdma_busy_put(&ctx->calls);
+	if (unlikely(READ_ONCE(ctx->ending)))
+		bgdma_process_dies(ctx);
+}
+
+/**
  * bgdma_call_begin() - may this process use this context now?
  * @ctx: of an open file
  *
@@ -29,23 +41,14 @@ static inline int bgdma_call_begin(struct bgdma_ctx *ctx)
 			return -ENODEV;
 	}
 	if (current->mm != ctx->mm) {
-		bgdma_busy_put(&ctx->calls);
+		bgdma_call_end(ctx);
 		return -EPERM;
 	}
 	if (READ_ONCE(ctx->dead)) {
-		bgdma_busy_put(&ctx->calls);
+		bgdma_call_end(ctx);
 		return -ENODEV;
 	}
 	return 0;
-}
-
-/**
- * bgdma_call_end() - the call is over
- * @ctx: from bgdma_call_begin()
- */
-static inline void bgdma_call_end(struct bgdma_ctx *ctx)
-{
-	bgdma_busy_put(&ctx->calls);
 }
 
 long bgdma_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
