@@ -4,6 +4,7 @@
  *
  * Lock order, outermost first:
  *
+ *   ctx.detach_lock (mutex)       its end, until all were told
  *   ctx.lock (mutex)              control calls of one context; held over
  *                                 copies to and from user space
  *   bgdma_net.lock (mutex)        the partitions of a network namespace
@@ -227,7 +228,8 @@ bool bgdma_counter_there(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
 void bgdma_counter_notify(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
 int bgdma_counter_clear(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
 bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
-			      const struct bgdma_principal *peer);
+			      const struct bgdma_principal *peer, u32 first,
+			      u32 n);
 
 #include "engine/memory.h"
 #include "engine/fifo.h"
@@ -301,6 +303,7 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * @rq_node: in user.round; rq_lock
  * @poll_node: in engine.polled; poll_lock
  * @poll_until: in ns; poll_lock
+ * @detach_lock: held until everybody was told that it is gone
  * @part_node: in partition.contexts; partition.lock
  * @stats_gone: of FIFOs that were destroyed; @lock
  * @rcu: freed after a grace period
@@ -364,6 +367,7 @@ struct bgdma_ctx {
 	struct list_head rq_node;
 	struct list_head poll_node;
 	u64 poll_until;
+	struct mutex detach_lock;
 	struct list_head part_node;
 	struct bgdma_stream_stats stats_gone;
 	struct rcu_head rcu;

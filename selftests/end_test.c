@@ -231,11 +231,12 @@ static void fill_hole(int fd)
 
 static int call(void *arg)
 {
+	(void)arg;
 	store(&told->ready, 1);
 	ioctl(caller.n.fd, BGDMA_IOC_COUNTER_FREE, hole);
 	for (;;)
 		pause();
-	return arg != NULL;
+	return 0;
 }
 
 static void say_hello(struct end *e, __u32 rank)
@@ -399,6 +400,69 @@ TEST_F(end, x3_of_a_child_in_the_same_memory)
 	EXPECT_FALSE(free_again(2));
 	reap(pid);
 	EXPECT_TRUE(peer_down(&self->a.n, 2));
+}
+
+#define CROWD		500
+#define CROWD_COUNTERS	1024U	/* of each kind */
+
+/* Contexts that lease all of their many counters to whoever dies at rank 2. */
+static void crowd(void)
+{
+	const struct bgdma_attach room = {
+		.ctx = BGDMA_CTX_ANY, .inj_fifos = 1, .rec_fifos = 1,
+		.rget_queues = 1, .events = 1, .inj_counters = CROWD_COUNTERS,
+		.rec_counters = CROWD_COUNTERS,
+	};
+	unsigned int i;
+	__u32 first, k;
+
+	for (i = 0; i < CROWD; i++) {
+		struct node n;
+
+		must(node_try(&n, PARTITION, 4 + i / 256, &room));
+		must(counter_alloc(&n, INJ, 0, CROWD_COUNTERS, &first));
+		must(counter_alloc(&n, REC, 0, CROWD_COUNTERS, &first));
+		for (k = 0; k < CROWD_COUNTERS; k++) {
+			cell(&n, INJ, k)->lease_peer = 2;
+			cell(&n, REC, k)->lease_peer = 2;
+		}
+		n.uctl->leases = 1;
+	}
+	store(&told->other, 1);
+	for (;;)
+		pause();
+}
+
+static void live_on(void)
+{
+	ready();
+}
+
+/* What they have to be told keeps nobody else waiting. */
+TEST_F_TIMEOUT(end, x3_beside_a_crowd, 120)
+{
+	struct rlimit files = { 4096, 4096 };
+	pid_t many, pid;
+	struct end a;
+
+	finish(&self->a, &self->b);
+	partition_new("8x1x1", "");
+	must(setrlimit(RLIMIT_NOFILE, &files));
+	told->other = 0;
+	many = fork();
+	if (!many) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		crowd();
+	}
+	must(many);
+	ASSERT_TRUE(until(load(&told->other)));
+	end_new(&a, 0);
+	end_new(&self->b, 1);
+	pid = born(&a, live_on);
+	reap(pid);
+	EXPECT_TRUE(peer_down(&a.n, 2));
+	reap(many);
+	self->a = a;
 }
 
 /* Many contexts of one process end together, while it exits and closes. */

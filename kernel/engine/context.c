@@ -30,6 +30,7 @@ struct bgdma_ctx *bgdma_ctx_new(void)
 	kref_init(&ctx->ref);
 	mutex_init(&ctx->lock);
 	mutex_init(&ctx->map_lock);
+	mutex_init(&ctx->detach_lock);
 	bgdma_ctx_wake_init(ctx);
 	spin_lock_init(&ctx->event_lock);
 	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC);

@@ -296,16 +296,19 @@ int bgdma_counter_clear(struct bgdma_ctx *ctx, unsigned int kind, u32 slot)
 
 /**
  * bgdma_counters_peer_down() - wake whoever waits for a peer that is gone
- * @ctx: owner of the counters
+ * @ctx: owner of the counters, held busy
  * @peer: gone
+ * @first: the first slot to look at
+ * @n: slots, of both kinds
  *
  * Every counter that is leased to the peer alone gets an error.
  *
- * Context: partition.lock held.
+ * Context: inside a slice.
  * Return: true if there was one.
  */
 bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
-			      const struct bgdma_principal *peer)
+			      const struct bgdma_principal *peer, u32 first,
+			      u32 n)
 {
 	struct bgdma_record why = {
 		.code = BGDMA_E_PEER_DOWN,
@@ -316,9 +319,9 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
 	bool any = false;
 	u32 slot;
 
-	rcu_read_lock();
 	for (kind = 0; kind < 2; kind++) {
-		for (slot = 0; slot < ctx->n_ctr[kind]; slot++) {
+		for (slot = first; slot < min(ctx->n_ctr[kind], first + n);
+		     slot++) {
 			struct bgdma_counter_cell *cell =
 				&ctx->cells[kind][slot];
 			u32 id = READ_ONCE(cell->lease_ctx);
@@ -331,6 +334,5 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
 			any = true;
 		}
 	}
-	rcu_read_unlock();
 	return any;
 }

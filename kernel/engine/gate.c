@@ -51,10 +51,10 @@ static void bgdma_gate_broken(struct bgdma_region_gate *gate,
 
 /**
  * bgdma_gates_peer_down() - an origin is gone: so are its epochs
- * @ctx: owner of the gates
+ * @ctx: owner of the gates, held busy
  * @peer: gone
  *
- * Context: partition.lock held.
+ * Context: may be preempted.
  */
 void bgdma_gates_peer_down(struct bgdma_ctx *ctx,
 			   const struct bgdma_principal *peer)

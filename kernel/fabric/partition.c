@@ -273,12 +273,19 @@ static void bgdma_partition_forget(struct bgdma_partition *part,
 	struct bgdma_node *node = xa_load(&part->nodes, ctx->rank);
 
 	lockdep_assert_held(&part->lock);
-	if (!ctx->id && ctx->rank < BGDMA_FIRST_MAX)
-		RCU_INIT_POINTER(part->first[ctx->rank], NULL);
-	xa_erase(&part->ctxs, bgdma_key(ctx->rank, ctx->id));
 	clear_bit(ctx->id, node->ids);
 	node->contexts--;
 	bgdma_node_put(part, ctx->rank, node);
+}
+
+/* From now on nobody finds it. Its place stays its own. */
+static void bgdma_partition_hide(struct bgdma_partition *part,
+				 struct bgdma_ctx *ctx)
+{
+	lockdep_assert_held(&part->lock);
+	if (!ctx->id && ctx->rank < BGDMA_FIRST_MAX)
+		RCU_INIT_POINTER(part->first[ctx->rank], NULL);
+	xa_erase(&part->ctxs, bgdma_key(ctx->rank, ctx->id));
 }
 
 /**
@@ -370,60 +377,152 @@ void bgdma_partition_abandon(struct bgdma_ctx *ctx)
 	struct bgdma_partition *part = ctx->partition;
 
 	mutex_lock(&part->lock);
+	bgdma_partition_hide(part, ctx);
 	bgdma_partition_forget(part, ctx);
 	mutex_unlock(&part->lock);
 }
 
-/* Whoever dealt with a context that leaves, or waits for it, is told. */
+/* ---- The end of a context ------------------------------------------------ */
+
+/* Counters of a context that are looked at before those of the next. */
+#define BGDMA_TELL_SLOTS	32
+
+/**
+ * struct bgdma_obituary - a context that is gone, and who is told
+ * @part: where
+ * @gone: who
+ * @slot: first counter that is looked at now
+ * @slots: most that anybody has
+ */
+struct bgdma_obituary {
+	struct bgdma_partition *part;
+	const struct bgdma_ctx *gone;
+	u32 slot;
+	u32 slots;
+};
+
+static void bgdma_tell(const struct bgdma_obituary *o, struct bgdma_ctx *peer)
+{
+	const struct bgdma_event event = {
+		.type = BGDMA_EVENT_PEER_DOWN,
+		.code = BGDMA_E_PEER_DOWN,
+		.peer_rank = o->gone->rank,
+		.peer_ctx = o->gone->id,
+		.peer_incarnation = o->gone->who.incarnation,
+	};
+
+	bgdma_event_post(peer, &event);
+}
+
+/*
+ * What waits for it, and the word: the former first, but of many counters some, so
+ * that nobody's word has to wait for all that others have.
+ */
+static void bgdma_tell_some(struct bgdma_obituary *o, struct bgdma_ctx *peer)
+{
+	unsigned int bit = o->gone->rank % 1024;
+	bool talked = test_bit(bit, peer->talked), waited;
+
+	if (!talked && !READ_ONCE(peer->uctl->leases))
+		return;
+	o->slots = max3(o->slots, peer->n_ctr[BGDMA_INJECTION],
+			peer->n_ctr[BGDMA_RECEPTION]);
+	waited = bgdma_counters_peer_down(peer, &o->gone->who, o->slot,
+					  BGDMA_TELL_SLOTS);
+	/* Once is enough. */
+	if (talked ? !o->slot : waited)
+		bgdma_tell(o, peer);
+	if (waited)
+		set_bit(bit, peer->talked);
+}
+
+/* Its epochs; also those that it had begun just now. */
+static void bgdma_tell_gates(struct bgdma_obituary *o, struct bgdma_ctx *peer)
+{
+	bgdma_gates_peer_down(peer, &o->gone->who);
+}
+
+/*
+ * For each context that is there: who comes meanwhile never met the one that is
+ * gone. @brief: it is done in a slice.
+ */
+static void bgdma_tell_all(struct bgdma_obituary *o, bool brief,
+			   void (*tell)(struct bgdma_obituary *o,
+					struct bgdma_ctx *peer))
+{
+	struct bgdma_ctx *peer;
+	unsigned long key;
+
+	for (key = 0;; key++) {
+		bgdma_slice_begin();
+		peer = xa_find(&o->part->ctxs, &key, ULONG_MAX, XA_PRESENT);
+		if (peer && !bgdma_busy_get(&peer->busy)) {
+			bgdma_slice_end();
+			continue;
+		}
+		if (peer && brief)
+			tell(o, peer);
+		bgdma_slice_end();
+		if (!peer)
+			break;
+		if (!brief)
+			tell(o, peer);
+		bgdma_busy_put(&peer->busy);
+		cond_resched();
+	}
+}
+
+/* Whoever dealt with a context that leaves, or waits for it, is told. */
 static void bgdma_tell_peers(struct bgdma_partition *part,
 			     struct bgdma_ctx *gone)
 {
-	struct bgdma_event event = {
-		.type = BGDMA_EVENT_PEER_DOWN,
-		.code = BGDMA_E_PEER_DOWN,
-		.peer_rank = gone->rank,
-		.peer_ctx = gone->id,
-		.peer_incarnation = gone->who.incarnation,
-	};
-	struct bgdma_ctx *peer;
+	struct bgdma_obituary o = { .part = part, .gone = gone };
 
-	lockdep_assert_held(&part->lock);
-	list_for_each_entry(peer, &part->contexts, part_node) {
-		bool talked = test_bit(gone->rank % 1024, peer->talked);
-		bool leases = READ_ONCE(peer->uctl->leases);
-
-		if (peer->dead)
-			continue;
-		if (talked || leases)
-			talked |= bgdma_counters_peer_down(peer, &gone->who);
-		/* It may have begun an epoch just now. */
-		bgdma_gates_peer_down(peer, &gone->who);
-		if (talked)
-			bgdma_event_post(peer, &event);
-		cond_resched();
-	}
+	/* Who exchanges something with it just now is one of them. */
+	bgdma_busy_wait(&gone->busy);
+	bgdma_tell_all(&o, true, bgdma_tell_some);
+	bgdma_tell_all(&o, false, bgdma_tell_gates);
+	for (o.slot = BGDMA_TELL_SLOTS; o.slot < o.slots;
+	     o.slot += BGDMA_TELL_SLOTS)
+		bgdma_tell_all(&o, true, bgdma_tell_some);
 }
 
 /**
  * bgdma_partition_detach() - a context goes
  * @ctx: attached; may be detached already
+ *
+ * When it returns everybody was told, whoever called it first.
+ *
+ * Context: may sleep.
  */
 void bgdma_partition_detach(struct bgdma_ctx *ctx)
 {
 	struct bgdma_partition *part = ctx->partition;
+	bool first, tell;
 
+	mutex_lock(&ctx->detach_lock);
 	mutex_lock(&part->lock);
-	if (!list_empty(&ctx->part_node)) {
+	first = !list_empty(&ctx->part_node);
+	tell = first && !ctx->dead;
+	if (first) {
 		list_del_init(&ctx->part_node);
-		bgdma_partition_forget(part, ctx);
+		bgdma_partition_hide(part, ctx);
 		/* The next that has its place may bind the same at once. */
 		bgdma_groups_end(ctx);
-		if (!ctx->dead) {
-			bgdma_ctx_detach(ctx);
-			bgdma_tell_peers(part, ctx);
-		}
 	}
+	if (tell)
+		bgdma_ctx_detach(ctx);
 	mutex_unlock(&part->lock);
+
+	/* Others come and go meanwhile, but nobody to its place. */
+	if (tell)
+		bgdma_tell_peers(part, ctx);
+	if (first) {
+		mutex_lock(&part->lock);
+		bgdma_partition_forget(part, ctx);
+		mutex_unlock(&part->lock);
+	}
+	mutex_unlock(&ctx->detach_lock);
 }
 
 static int __net_init bgdma_net_init(struct net *net)
