@@ -287,6 +287,8 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * @region_next: slot to try next
  * @region_gen: generation of the slots given out in this round
  * @counters_freed: grace period that has to pass before slots are used again
+ * @n_regions: those that the engine finds; written under @map_lock
+ * @region_bytes: of all of them; likewise
  * @regions_freed: counts; written under @lock, read inside slices
  * @gates: of its regions; @lock, read under RCU
  * @n_gates: so many; @lock
@@ -351,7 +353,9 @@ struct bgdma_ctx {
 	u32 region_next;
 	u32 region_gen;
 	unsigned long counters_freed;
+	u32 n_regions;
 	u32 regions_freed;
+	u64 region_bytes;
 	struct list_head gates;
 	u32 n_gates;
 	u32 grant_next;

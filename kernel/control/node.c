@@ -98,20 +98,14 @@ int bgdma_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
  * struct bgdma_held - what a context holds
  * @fifos: injection FIFOs, reception FIFOs, remote-get queues
  * @counters: by kind
- * @regions: so many
- * @region_bytes: of all of them
  */
 struct bgdma_held {
 	u32 fifos[3];
 	u32 counters[2];
-	u32 regions;
-	u64 region_bytes;
 };
 
 static void bgdma_count_held(struct bgdma_ctx *ctx, struct bgdma_held *held)
 {
-	struct bgdma_region *region;
-	unsigned long index;
 	u32 kind, i;
 
 	for (i = 0; i < ctx->n_inj; i++)
@@ -124,10 +118,6 @@ static void bgdma_count_held(struct bgdma_ctx *ctx, struct bgdma_held *held)
 		for (i = 0; i < ctx->n_ctr[kind]; i++)
 			held->counters[kind] +=
 				READ_ONCE(ctx->counters[kind][i].used);
-	xa_for_each(&ctx->regions, index, region) {
-		held->regions++;
-		held->region_bytes += region->length;
-	}
 }
 
 /* The process that attached, as the reader of the dump would call it. */
@@ -161,9 +151,9 @@ static int bgdma_put_held(struct sk_buff *skb, struct bgdma_ctx *ctx)
 	    nla_put_u32(skb, BGDMA_A_CTX_INJ_COUNTERS_MAX, ctx->n_ctr[0]) ||
 	    nla_put_u32(skb, BGDMA_A_CTX_REC_COUNTERS, held.counters[1]) ||
 	    nla_put_u32(skb, BGDMA_A_CTX_REC_COUNTERS_MAX, ctx->n_ctr[1]) ||
-	    nla_put_u32(skb, BGDMA_A_CTX_REGIONS, held.regions) ||
+	    nla_put_u32(skb, BGDMA_A_CTX_REGIONS, READ_ONCE(ctx->n_regions)) ||
 	    nla_put_u64_64bit(skb, BGDMA_A_CTX_REGION_BYTES,
-			      held.region_bytes, BGDMA_A_CTX_PAD))
+			      READ_ONCE(ctx->region_bytes), BGDMA_A_CTX_PAD))
 		return -EMSGSIZE;
 	return 0;
 }

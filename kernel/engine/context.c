@@ -334,7 +334,10 @@ void bgdma_stats_add(struct bgdma_stream_stats *sum,
  * @ctx: attached
  * @out: filled in
  *
- * Context: ctx.lock held, or a busy reference inside a slice.
+ * There can be 65,536 of them, so it leaves its slice between two queues. Who is
+ * slow at it holds up nobody but the context's own user, and he is root or that user.
+ *
+ * Context: a busy reference inside a slice, which is another one afterwards.
  */
 void bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out)
 {
@@ -353,8 +356,13 @@ void bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out)
 		struct bgdma_rget_queue *queue =
 			bgdma_ctx_deref(ctx, ctx->rgq[i]);
 
-		for (k = 0; queue && k < queue->nsubs; k++)
+		if (!queue)
+			continue;
+		for (k = 0; k < queue->nsubs; k++)
 			bgdma_stats_add(out, &queue->subs[k].s.stats);
+		bgdma_slice_end();
+		cond_resched();
+		bgdma_slice_begin();
 	}
 }
 

@@ -258,6 +258,16 @@ free:
 	return err;
 }
 
+/* So that who asks how many there are need not go through them. */
+static void bgdma_region_count(struct bgdma_ctx *ctx,
+			       const struct bgdma_region *region, int more)
+{
+	lockdep_assert_held(&ctx->map_lock);
+	WRITE_ONCE(ctx->n_regions, ctx->n_regions + more);
+	WRITE_ONCE(ctx->region_bytes,
+		   ctx->region_bytes + more * (s64)region->length);
+}
+
 /**
  * bgdma_region_publish() - let the engine find a region; cannot fail
  * @ctx: owner
@@ -269,6 +279,7 @@ void bgdma_region_publish(struct bgdma_ctx *ctx, struct bgdma_region *region)
 	/* The slot is reserved, so its node is there. */
 	xa_store(&ctx->regions, BGDMA_HANDLE_SLOT(region->handle), region,
 		 GFP_KERNEL_ACCOUNT);
+	bgdma_region_count(ctx, region, 1);
 	mutex_unlock(&ctx->map_lock);
 }
 
@@ -315,10 +326,12 @@ int bgdma_region_free(struct bgdma_ctx *ctx, u32 handle)
 	lockdep_assert_held(&ctx->lock);
 	mutex_lock(&ctx->map_lock);
 	region = xa_load(&ctx->regions, BGDMA_HANDLE_SLOT(handle));
-	if (region && region->handle == handle)
+	if (region && region->handle == handle) {
 		xa_erase(&ctx->regions, BGDMA_HANDLE_SLOT(handle));
-	else
+		bgdma_region_count(ctx, region, -1);
+	} else {
 		region = NULL;
+	}
 	mutex_unlock(&ctx->map_lock);
 	if (!region)
 		return -ENOENT;
