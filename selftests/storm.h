@@ -69,6 +69,36 @@ static void use_inherited_and_wait(const char *fd)
 		pause();
 }
 
+#define GROUP	7
+
+/* A gate, and a group of those at some nodes of its line. Either may be refused. */
+static void meet_others(struct end *e)
+{
+	const struct bgdma_group_slot slot = {
+		BGDMA_KIND_REC_FIFO, e->rec.id,
+	};
+	struct bgdma_group_member member[4];
+	struct bgdma_group_bind bind = {
+		.size = sizeof(bind), .group = GROUP,
+		.slots = (uintptr_t)&slot, .count = 1,
+		.members = (uintptr_t)member, .member_count = 4,
+	};
+	__u32 first = e->n.at.rank / 4 * 4, i;
+
+	for (i = 0; i < 4; i++)
+		member[i] = (struct bgdma_group_member){
+			.rank = first + i,
+			.ctx = (__u16)(first + i == e->n.at.rank ?
+				       e->n.at.ctx : any(4)),
+		};
+	grant(&e->n, BGDMA_KIND_REGION, e->mem.handle, BGDMA_RANK_ANY,
+	      BGDMA_RIGHT_EPOCH | BGDMA_RIGHT_ATOMIC);
+	if (any(2))
+		gate(&e->n, e->mem.handle, 0, 0);
+	if (any(2))
+		ioctl(e->n.fd, BGDMA_IOC_GROUP_BIND, &bind);
+}
+
 /* A context with one of everything; false: there is no partition, or no room. */
 static bool settle(struct end *e, unsigned int me, __u32 rank)
 {
@@ -89,11 +119,39 @@ static bool settle(struct end *e, unsigned int me, __u32 rank)
 	region_new(&e->mem, &e->n, bytes);
 	e->ic = counter_new(&e->n, INJ, 0);
 	e->rc = counter_new(&e->n, REC, 0);
+	meet_others(e);
 	*p = (struct place){
 		.rank = rank, .ctx = e->n.at.ctx, .region = e->mem.handle,
 		.rec = e->rec.id, .rgq = e->rgq, .counter = e->rc,
 	};
 	return true;
+}
+
+/* Down the line along X of the torus of 4x4x1, if one has bound the group. */
+static struct bgdma_desc deposit(const struct end *e)
+{
+	__u32 rank = e->n.at.rank;
+	struct bgdma_desc d = d_inline(rank / 4 * 4 + (rank + 3) % 4, 0, "storm",
+				       6);
+
+	d.flags |= BGDMA_DESC_GROUP;
+	d.route = BGDMA_ROUTE_DEPOSIT | BGDMA_ROUTE_XP;
+	d.dst_ctx = htole16(GROUP);
+	return d;
+}
+
+/* Epochs begin and end, in any order; nobody waits for one. */
+static struct bgdma_desc epoch(const struct place *to)
+{
+	static const enum bgdma_op ops[] = {
+		BGDMA_OP_EPOCH_BEGIN, BGDMA_OP_EPOCH_END, BGDMA_OP_EPOCH_CLOSE,
+	};
+	struct bgdma_desc d = d_gate(to->rank, ops[any(3)], to->region,
+				     1 + any(3), BGDMA_NONE);
+
+	if (d.op == BGDMA_OP_EPOCH_BEGIN && any(2))
+		d.flags |= BGDMA_DESC_EXCLUSIVE;
+	return d;
 }
 
 /* To somebody, who may be gone, or somebody else by now. */
@@ -103,7 +161,7 @@ static struct bgdma_desc some_desc(struct end *e)
 	__u32 length = any(4) ? any(2000) : any((__u32)e->mem.bytes + 1);
 	struct bgdma_desc d, put;
 
-	switch (any(6)) {
+	switch (any(9)) {
 	case 0:
 		d = d_memfifo(to.rank, to.rec, e->mem.handle, 0, length);
 		break;
@@ -120,6 +178,18 @@ static struct bgdma_desc some_desc(struct end *e)
 		break;
 	case 3:
 		d = d_copy(e->mem.handle, 0, e->mem.handle, 0, length);
+		break;
+	case 4:
+		return deposit(e);
+	case 5:
+		d = epoch(&to);
+		d.dst_ctx = htole16((__u16)to.ctx);
+		return d;
+	case 6:
+		d = d_atomic(to.rank, any(BGDMA_ATOMIC_OP_COUNT),
+			     any(BGDMA_ATOMIC_TYPE_COUNT), 1, to.region, 0,
+			     1 + any(64));
+		d.u.at.src_region = htole32(e->mem.handle);
 		break;
 	default:
 		d = d_put(to.rank, e->mem.handle, 0, to.region, 0, length);

@@ -121,6 +121,8 @@ static struct bgdma_desc descriptor(struct machine *m, struct file *f,
 		d.rec_ctr = htole32(thing(to, REC_COUNTERS, choice[10]));
 	if (choice[10] % 8 == 7)
 		d.flags |= BGDMA_DESC_OPS;
+	if (choice[6] < CHOICE_ODD && choice[6] % 16 >= 14)
+		under_group(f, &d, choice);
 	if (at)
 		d.u.at.src_off = htole64(choose(m, f, C_OFFSET, choice[11]));
 	if (at && le32toh(d.u.at.dst_region) != BGDMA_NONE)

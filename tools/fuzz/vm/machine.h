@@ -100,6 +100,12 @@ void call_prepare(struct machine *m, struct file *f, const uint8_t *choice);
 void call_tail(struct machine *m, struct file *f, const uint8_t *choice);
 void call_drain(struct machine *m, struct file *f, const uint8_t *choice);
 
+/* ---- group.c ----------------------------------------------------------- */
+
+void call_group(struct machine *m, struct file *f, const uint8_t *choice);
+/* Have a descriptor go down a line, or under the group that it came under. */
+void under_group(struct file *f, struct bgdma_desc *d, const uint8_t *choice);
+
 /* ---- message.c --------------------------------------------------------- */
 
 /* A partition of that name, as the ground needs it; once for all. */
