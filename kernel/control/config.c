@@ -299,12 +299,12 @@ int bgdma_partition_new_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!err)
 		bgdma_config_tell(info, part, BGDMA_CMD_PARTITION_NEW_NTF);
 	mutex_unlock(&bgdma_config_lock);
-	if (err) {
+	if (err == -EEXIST)
 		NL_SET_ERR_MSG_ATTR(info->extack,
 				    info->attrs[BGDMA_A_PARTITION_NAME],
 				    "bgdma: there is a partition of this name");
+	if (err)
 		bgdma_partition_put(part);	/* the list's */
-	}
 out:
 	bgdma_partition_put(part);
 	return err;
