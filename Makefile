@@ -32,7 +32,7 @@ export BGDMA_BUILD := $(BUILD)
 .DEFAULT_GOAL := all
 .PHONY: all help deps deps-check kernels modules module lib tools demos perf \
 	selftests man doc check check-static check-user check-vm check-debug \
-	check-sanitizers \
+	check-rt check-sanitizers \
 	check-prepare \
 	demo shell bench install dkms coverage fuzz fuzz-vm trinity storm clean
 
@@ -113,6 +113,9 @@ check-vm: check-prepare	## the tests, in virtual machines
 check-debug: deps-check	## the tests on kernels that look for bugs (first time: builds them)
 	@tools/check/deps debug
 	@tools/check/check debug
+
+check-rt: check-prepare	## all of the tests on both PREEMPT_RT kernels
+	@tools/check/check rt
 
 check-sanitizers: check-prepare	## all of the library's tests with ASan, TSan and valgrind
 	@tools/check/check sanitizers
