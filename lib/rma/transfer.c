@@ -258,7 +258,7 @@ static int row_check(const struct bgdma_rma_epoch *e, const struct row *row,
 static int row_put(struct bgdma_rma_epoch *e, const struct row *row,
 		   const struct bgdma_access_attr *whole)
 {
-	struct bgdma_access_attr a;
+	struct bgdma_access_attr a = *whole;
 	struct bgdma_at to = { 0 };
 	uint32_t i;
 	int ret = 0;
@@ -275,7 +275,7 @@ static int row_put(struct bgdma_rma_epoch *e, const struct row *row,
 static int row_get(struct bgdma_rma_epoch *e, const struct row *row,
 		   const struct bgdma_access_attr *whole)
 {
-	struct bgdma_access_attr a;
+	struct bgdma_access_attr a = *whole;
 	struct bgdma_desc *gets;
 	struct bgdma_at from = { 0 };
 	uint32_t i = 0, n, k;
