@@ -139,9 +139,14 @@ static bool rung(struct node *n)
 {
 	unsigned int i, k;
 
-	for (i = 0; i < RINGERS; i++)
+	for (i = 0; i < RINGERS; i++) {
 		for (k = 0; k < FIFOS / 64; k++)
 			store(&n[i].uctl->doorbell[k], ~0ULL);
+		/* It may have been polled for long enough in vain. */
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		if (load(&n[i].kctl->wake))
+			must(doorbell(&n[i], BGDMA_DOORBELL_POOL));
+	}
 	return batches("rung").n >= BATCHES;
 }
 
