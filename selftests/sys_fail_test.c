@@ -231,16 +231,34 @@ static int fail_nth(uint32_t rank, uint32_t size, void *arg)
 	return 0;
 }
 
-TEST(x3_each_call_that_fails_is_told)
-{
-	struct bgdma_endpoint_attr attr = { 0 };
+FIXTURE(life) {
+};
 
+FIXTURE_VARIANT(life) {
+	struct bgdma_endpoint_attr attr;
+};
+
+FIXTURE_VARIANT_ADD(life, plain) {};
+FIXTURE_VARIANT_ADD(life, with_a_thread) {
+	{ .progress = BGDMA_PROGRESS_THREAD }
+};
+FIXTURE_VARIANT_ADD(life, with_shared_counters) {
+	{ .counters = BGDMA_COUNTERS_SHARED }
+};
+
+FIXTURE_SETUP(life)
+{
 	partition_new("2x1x1", "");
-	EXPECT_TRUE(job_run(1, fail_nth, &attr, -1));
-	attr.progress = BGDMA_PROGRESS_THREAD;
-	EXPECT_TRUE(job_run(1, fail_nth, &attr, -1));
-	attr.progress = BGDMA_PROGRESS_CALLER;
-	attr.counters = BGDMA_COUNTERS_SHARED;
+}
+
+FIXTURE_TEARDOWN(life)
+{
+}
+
+TEST_F_TIMEOUT(life, x3_each_call_that_fails_is_told, 300)
+{
+	struct bgdma_endpoint_attr attr = variant->attr;
+
 	EXPECT_TRUE(job_run(1, fail_nth, &attr, -1));
 }
 
