@@ -498,7 +498,7 @@ bool bgdma_ctx_release(struct bgdma_ctx *ctx)
 	if (!smp_load_acquire(&ctx->attached))
 		return true;
 	bgdma_partition_detach(ctx);
-	/* A full barrier: a call that ends sees it, or is not seen here. */
+	/* Whoever takes the last away goes on from here, or has it done. */
 	if (!xchg(&ctx->ending, true))
 		bgdma_busy_put(&ctx->calls);
 	if (atomic_read_acquire(&ctx->calls.n))

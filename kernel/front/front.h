@@ -17,9 +17,8 @@ struct io_uring_cmd;
  */
 static inline void bgdma_call_end(struct bgdma_ctx *ctx)
 {
-	/* A full barrier, against bgdma_ctx_release(). */
-	bgdma_busy_put(&ctx->calls);
-	if (unlikely(READ_ONCE(ctx->ending)))
+	/* The last, of one that is to be freed: see bgdma_ctx_release(). */
+	if (unlikely(atomic_dec_and_test(&ctx->calls.n)))
 		bgdma_process_dies(ctx);
 }
 
