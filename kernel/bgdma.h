@@ -495,20 +495,6 @@ static inline u32 bgdma_atomic_size(u32 type)
 		sizeof(u32) : sizeof(u64);
 }
 
-/*
- * What the engine does without copying, in bytes that it could have copied: for an
- * element that is updated, and a node of a line that is looked at. A turn is a
- * quantum of bytes, so that this is what makes shares fair.
- */
-#define BGDMA_ATOMIC_COST	128
-#define BGDMA_LINE_COST		256
-
-/*
- * Tries to update an element that somebody else updates all the time. Then the
- * stream has had its turn.
- */
-#define BGDMA_ATOMIC_TRIES	64
-
 /* An atomic of one element, which was found good. */
 static inline bool bgdma_atomic_is_single(const struct bgdma_desc *d)
 {

@@ -15,6 +15,12 @@
 #include "region.h"
 
 /*
+ * Tries to update an element that somebody else updates all the time. Then the
+ * stream has had its turn.
+ */
+#define BGDMA_ATOMIC_TRIES	64
+
+/*
  * On its own node a remote descriptor acts for who sent it; at the other end
  * whatever arrives is from the context that executed it.
  */

@@ -6,7 +6,6 @@
 #include "../trace.h"
 #include "busy.h"
 #include "deliver.h"
-#include "engine.h"
 #include "train.h"
 
 static void bgdma_inj_fail_counter(struct bgdma_stream *s, u32 left)

@@ -13,6 +13,14 @@
 #include "group.h"
 #include "packet.h"
 
+/*
+ * What the engine does without copying, in bytes that it could have copied: for an
+ * element that is updated, and a node of a line that is looked at. A turn is a
+ * quantum of bytes, so that this is what makes shares fair.
+ */
+#define BGDMA_ATOMIC_COST	128
+#define BGDMA_LINE_COST		256
+
 static const struct bgdma_fabric_ops *bgdma_fabric(const struct bgdma_stream *s)
 {
 	return s->ctx->partition->fabric;
