@@ -292,6 +292,7 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * @regions_freed: counts; written under @lock, read inside slices
  * @gates: of its regions; @lock, read under RCU
  * @n_gates: so many; @lock
+ * @last_gate: number of the newest, from 1; @lock
  * @grant_next: id of the next grant
  * @groups: that it has bound; lock of partition.groups
  * @event_lock: a leaf too, for one event
@@ -306,7 +307,7 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * @poll_node: in engine.polled; poll_lock
  * @poll_until: in ns; poll_lock
  * @detach_lock: held until everybody was told that it is gone
- * @part_node: in partition.contexts; partition.lock
+ * @member: index in partition.members; partition.lock
  * @stats_gone: of FIFOs that were destroyed; @lock
  * @rcu: freed after a grace period
  */
@@ -358,6 +359,7 @@ struct bgdma_ctx {
 	u64 region_bytes;
 	struct list_head gates;
 	u32 n_gates;
+	u64 last_gate;
 	u32 grant_next;
 	struct list_head groups;
 	spinlock_t event_lock;
@@ -372,7 +374,7 @@ struct bgdma_ctx {
 	struct list_head poll_node;
 	u64 poll_until;
 	struct mutex detach_lock;
-	struct list_head part_node;
+	u32 member;
 	struct bgdma_stream_stats stats_gone;
 	struct rcu_head rcu;
 };
@@ -605,7 +607,8 @@ struct bgdma_node {
  * @nodes: struct bgdma_node by rank; @lock
  * @groups: struct bgdma_group by number and rank; its own lock, read under RCU
  * @groups_gone: bindings that are no more; written under the lock of @groups
- * @contexts: attached; @lock
+ * @members: who is attached, without holes; written under @lock, read under RCU
+ * @contexts: so many; @lock
  * @stats_lock: innermost
  * @stats_gone: of contexts that were released
  * @node: in bgdma_net.partitions; bgdma_net.lock
@@ -632,7 +635,8 @@ struct bgdma_partition {
 	struct xarray nodes;
 	struct xarray groups;
 	u64 groups_gone;
-	struct list_head contexts;
+	struct xarray members;
+	u32 contexts;
 	struct mutex stats_lock;
 	struct bgdma_stream_stats stats_gone;
 	struct list_head node;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "gate.h"
@@ -52,6 +53,59 @@ TEST_F(gate, ep8_death_of_the_origin)
 	kill_child(child, SIGKILL);
 	EXPECT_TRUE(until(epochs(&b->n, b->mem.handle, NULL, 0) == 1));
 	EXPECT_EQ(BGDMA_OK, end_epoch(a, b, 1));
+}
+
+#define MANY	300
+
+struct many {
+	__u32 handle[MANY];
+	bool begun;
+};
+
+/* Some at the first, some at the last. */
+static int origin_of_many(void *arg)
+{
+	struct many *m = arg;
+	struct bgdma_desc d;
+	struct end e;
+	__u32 i;
+
+	end_new(&e, 3);
+	for (i = 0; i < 2 * BGDMA_EPOCHS_EACH; i++) {
+		d = d_gate(1, BGDMA_OP_EPOCH_BEGIN,
+			   m->handle[i % 2 ? MANY - 1 : 0], i + 1, BGDMA_NONE);
+		must(-run(&e.inj, &d));
+	}
+	store(&m->begun, true);
+	pause();
+	return 0;
+}
+
+/* The owner hears of all of them, with many gates in between. */
+TEST_F(gate, ep8_death_in_many_epochs)
+{
+	struct many *m = shared(sizeof(*m));
+	struct end *b = &self->b;
+	struct region region;
+	pid_t child;
+	__u32 i;
+
+	region_new(&region, &b->n, MANY * 4096);
+	for (i = 0; i < MANY; i++) {
+		must(region_pin(&b->n, region.p + i * 4096, 4096,
+				LOCAL_RW, &m->handle[i]));
+		must(grant(&b->n, BGDMA_KIND_REGION, m->handle[i],
+			   BGDMA_RANK_ANY, BGDMA_RIGHT_EPOCH));
+		must(gate(&b->n, m->handle[i], 64, 0));
+	}
+	child = start_child(origin_of_many, m);
+	EXPECT_TRUE(until(load(&m->begun)));
+	EXPECT_EQ(BGDMA_EPOCHS_EACH, epochs(&b->n, m->handle[0], NULL, 0));
+	EXPECT_EQ(BGDMA_EPOCHS_EACH,
+		  epochs(&b->n, m->handle[MANY - 1], NULL, 0));
+	kill_child(child, SIGKILL);
+	EXPECT_TRUE(until(!epochs(&b->n, m->handle[0], NULL, 0)));
+	EXPECT_TRUE(until(!epochs(&b->n, m->handle[MANY - 1], NULL, 0)));
 }
 
 /* A region that is freed in an epoch, and in the wait for one. */

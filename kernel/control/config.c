@@ -188,13 +188,7 @@ static void bgdma_config_limits(struct genl_info *info,
 static int bgdma_put_partition(struct sk_buff *skb, void *head, struct net *net,
 			       struct bgdma_partition *part)
 {
-	u32 contexts = 0;
-	struct list_head *pos;
-
 	lockdep_assert_held(&part->lock);
-	list_for_each(pos, &part->contexts)
-		contexts++;
-
 	if (nla_put_string(skb, BGDMA_A_PARTITION_NAME, part->name) ||
 	    nla_put_u32(skb, BGDMA_A_PARTITION_DIM_X, part->dims[0]) ||
 	    nla_put_u32(skb, BGDMA_A_PARTITION_DIM_Y, part->dims[1]) ||
@@ -212,7 +206,7 @@ static int bgdma_put_partition(struct sk_buff *skb, void *head, struct net *net,
 			part->max_contexts) ||
 	    nla_put_u32(skb, BGDMA_A_PARTITION_MAX_INJ_FIFOS, part->max_inj) ||
 	    nla_put_u32(skb, BGDMA_A_PARTITION_SIZE, part->size) ||
-	    nla_put_u32(skb, BGDMA_A_PARTITION_CONTEXTS, contexts)) {
+	    nla_put_u32(skb, BGDMA_A_PARTITION_CONTEXTS, part->contexts)) {
 		genlmsg_cancel(skb, head);
 		return -EMSGSIZE;
 	}

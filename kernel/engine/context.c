@@ -39,7 +39,6 @@ struct bgdma_ctx *bgdma_ctx_new(void)
 	INIT_LIST_HEAD(&ctx->runnable);
 	INIT_LIST_HEAD(&ctx->rq_node);
 	INIT_LIST_HEAD(&ctx->poll_node);
-	INIT_LIST_HEAD(&ctx->part_node);
 	INIT_LIST_HEAD(&ctx->process_node);
 	INIT_LIST_HEAD(&ctx->groups);
 	return ctx;
@@ -334,8 +333,8 @@ void bgdma_stats_add(struct bgdma_stream_stats *sum,
  * @ctx: attached
  * @out: filled in
  *
- * There can be 65,536 of them, so it leaves its slice between two queues. Who is
- * slow at it holds up nobody but the context's own user, and he is root or that user.
+ * There can be 65,536 of them, so it leaves its slice between two queues. That the
+ * context cannot end meanwhile is no harm: only root and its own user may ask.
  *
  * Context: a busy reference inside a slice, which is another one afterwards.
  */

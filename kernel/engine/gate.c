@@ -49,41 +49,62 @@ static void bgdma_gate_broken(struct bgdma_region_gate *gate,
 	bgdma_slice_end();
 }
 
+/* Gates, and epochs that share a bucket, that one slice looks at. */
+#define BGDMA_GATE_LOOKS	256
+
+/* Return: true if there was one; there are BGDMA_EPOCHS_EACH at most. */
+static bool bgdma_gate_peer_down(struct bgdma_region_gate *gate,
+				 const struct bgdma_principal *peer, int *looks)
+{
+	struct bgdma_gate_epoch *e;
+	struct hlist_node *next;
+	LIST_HEAD(out);
+	bool any;
+
+	/* Else its region goes, and bgdma_gate_free() sees to it. */
+	if (!bgdma_busy_get(&gate->region->busy))
+		return false;
+	spin_lock(&gate->lock);
+	hlist_for_each_entry_safe(e, next, bgdma_gate_bucket(gate, peer),
+				  same) {
+		--*looks;
+		if (gate->dead || e->who.incarnation != peer->incarnation)
+			continue;
+		bgdma_epoch_out(gate, e);
+		list_add_tail(&e->node, &out);
+	}
+	spin_unlock(&gate->lock);
+	any = !list_empty(&out);
+	if (any)
+		bgdma_gate_broken(gate, &out, BGDMA_OK, true);
+	bgdma_busy_put(&gate->region->busy);
+	return any;
+}
+
 /**
  * bgdma_gates_peer_down() - an origin is gone: so are its epochs
  * @ctx: owner of the gates, held busy
  * @peer: gone
+ * @from: 0 at first; where to go on
  *
- * Context: may be preempted.
+ * Context: inside a slice, of which it takes enough.
+ * Return: true if it has to be called again, in another slice.
  */
-void bgdma_gates_peer_down(struct bgdma_ctx *ctx,
-			   const struct bgdma_principal *peer)
+bool bgdma_gates_peer_down(struct bgdma_ctx *ctx,
+			   const struct bgdma_principal *peer, u64 *from)
 {
 	struct bgdma_region_gate *gate;
-	struct bgdma_gate_epoch *e;
-	struct hlist_node *next;
-	LIST_HEAD(out);
+	int looks = BGDMA_GATE_LOOKS;
 
-	rcu_read_lock();
 	list_for_each_entry_rcu(gate, &ctx->gates, node) {
-		/* Else its region goes, and bgdma_gate_free() sees to it. */
-		if (!bgdma_busy_get(&gate->region->busy))
+		if (gate->number < *from)
 			continue;
-		spin_lock(&gate->lock);
-		hlist_for_each_entry_safe(e, next,
-					  bgdma_gate_bucket(gate, peer), same) {
-			if (gate->dead ||
-			    e->who.incarnation != peer->incarnation)
-				continue;
-			bgdma_epoch_out(gate, e);
-			list_add_tail(&e->node, &out);
-		}
-		spin_unlock(&gate->lock);
-		if (!list_empty(&out))
-			bgdma_gate_broken(gate, &out, BGDMA_OK, true);
-		bgdma_busy_put(&gate->region->busy);
+		*from = gate->number + 1;
+		looks--;
+		if (bgdma_gate_peer_down(gate, peer, &looks) || looks <= 0)
+			return true;
 	}
-	rcu_read_unlock();
+	return false;
 }
 
 static void bgdma_gate_recheck(struct bgdma_ctx *ctx,
@@ -177,6 +198,7 @@ int bgdma_gate_create(struct bgdma_ctx *ctx, const struct bgdma_gate *arg)
 	gate->ctx = ctx;
 	gate->region = region;
 	gate->handle = region->handle;
+	gate->number = ++ctx->last_gate;
 	/* Slices that know of no gate. */
 	gate->inside = 1;
 	gate->ask = arg->flags & BGDMA_GATE_ASK;

@@ -37,6 +37,7 @@ struct bgdma_gate_epoch {
  * @ctx: owner
  * @region: that has it, and outlives it
  * @handle: of the region
+ * @number: from 1, of the gates of its owner, which are in this order
  * @ask: BGDMA_GATE_ASK
  * @dead: its region goes away; @lock
  * @exclusive: the epoch in @held is exclusive; @lock
@@ -58,6 +59,7 @@ struct bgdma_region_gate {
 	struct bgdma_ctx *ctx;
 	struct bgdma_region *region;
 	u32 handle;
+	u64 number;
 	bool ask;
 	bool dead;
 	bool exclusive;
@@ -97,8 +99,8 @@ int bgdma_gate_list(struct bgdma_ctx *ctx, u32 region,
 int bgdma_gate_allow(struct bgdma_ctx *ctx, const struct bgdma_epoch_allow *arg);
 void bgdma_gate_free(struct bgdma_region *region);
 void bgdma_gates_recheck(struct bgdma_ctx *ctx);
-void bgdma_gates_peer_down(struct bgdma_ctx *ctx,
-			   const struct bgdma_principal *peer);
+bool bgdma_gates_peer_down(struct bgdma_ctx *ctx,
+			   const struct bgdma_principal *peer, u64 *from);
 
 /* engine/epoch.c */
 int bgdma_gate_enter(const struct bgdma_region *region, struct bgdma_stream *s,

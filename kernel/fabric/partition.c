@@ -60,7 +60,7 @@ struct bgdma_partition *bgdma_partition_new(const char *name)
 	xa_init(&part->ctxs);
 	xa_init(&part->nodes);
 	xa_init(&part->groups);
-	INIT_LIST_HEAD(&part->contexts);
+	xa_init_flags(&part->members, XA_FLAGS_ALLOC);
 	INIT_LIST_HEAD(&part->node);
 	return part;
 }
@@ -73,6 +73,7 @@ static void bgdma_partition_free(struct kref *ref)
 	xa_destroy(&part->ctxs);
 	xa_destroy(&part->nodes);
 	xa_destroy(&part->groups);
+	xa_destroy(&part->members);
 	kvfree(part->first);
 	mutex_destroy(&part->lock);
 	mutex_destroy(&part->stats_lock);
@@ -155,10 +156,11 @@ static void bgdma_partition_kill(struct bgdma_partition *part)
 		.peer_ctx = BGDMA_CTX_ANY,
 	};
 	struct bgdma_ctx *ctx;
+	unsigned long i;
 
 	mutex_lock(&part->lock);
 	part->dead = true;
-	list_for_each_entry(ctx, &part->contexts, part_node) {
+	xa_for_each(&part->members, i, ctx) {
 		if (ctx->dead)
 			continue;
 		bgdma_event_post(ctx, &event);
@@ -286,6 +288,7 @@ static void bgdma_partition_hide(struct bgdma_partition *part,
 	if (!ctx->id && ctx->rank < BGDMA_FIRST_MAX)
 		RCU_INIT_POINTER(part->first[ctx->rank], NULL);
 	xa_erase(&part->ctxs, bgdma_key(ctx->rank, ctx->id));
+	xa_erase(&part->members, ctx->member);
 }
 
 /**
@@ -329,6 +332,12 @@ int bgdma_partition_attach(struct bgdma_partition *part, struct bgdma_ctx *ctx,
 			GFP_KERNEL_ACCOUNT);
 	if (id)
 		goto put;
+	id = xa_alloc(&part->members, &ctx->member, NULL, xa_limit_32b,
+		      GFP_KERNEL_ACCOUNT);
+	if (id) {
+		xa_release(&part->ctxs, bgdma_key(ctx->rank, ctx->id));
+		goto put;
+	}
 	part->incarnation++;
 	set_bit(ctx->id, node->ids);
 	node->contexts++;
@@ -353,12 +362,13 @@ int bgdma_partition_publish(struct bgdma_ctx *ctx)
 	mutex_lock(&part->lock);
 	if (!part->dead) {
 		err = 0;
-		/* The place is reserved, so its node is there. */
+		/* The places are reserved, so their nodes are there. */
 		xa_store(&part->ctxs, bgdma_key(ctx->rank, ctx->id), ctx,
 			 GFP_KERNEL_ACCOUNT);
+		xa_store(&part->members, ctx->member, ctx, GFP_KERNEL_ACCOUNT);
+		part->contexts++;
 		if (!ctx->id && ctx->rank < BGDMA_FIRST_MAX)
 			rcu_assign_pointer(part->first[ctx->rank], ctx);
-		list_add_tail(&ctx->part_node, &part->contexts);
 		/* Both after all else, and pair with bgdma_call_begin(). */
 		atomic_set_release(&ctx->calls.n, 1);
 		/* In this order: who is not let in looks why. */
@@ -386,29 +396,36 @@ void bgdma_partition_abandon(struct bgdma_ctx *ctx)
 
 /* Counters of a context that are looked at before those of the next. */
 #define BGDMA_TELL_SLOTS	32
+/* Contexts that one slice looks at, if it has nothing to tell them. */
+#define BGDMA_TELL_LOOKS	64
 
 /**
- * struct bgdma_obituary - a context that is gone, and who is told
+ * struct bgdma_peer_down - a context that is gone, and who was told of it
  * @part: where
  * @gone: who
  * @slot: first counter that is looked at now
  * @slots: most that anybody has
+ * @gates: somebody has gates
+ * @gate: of the next of them, where to go on; or 0
  */
-struct bgdma_obituary {
+struct bgdma_peer_down {
 	struct bgdma_partition *part;
 	const struct bgdma_ctx *gone;
 	u32 slot;
 	u32 slots;
+	bool gates;
+	u64 gate;
 };
 
-static void bgdma_tell(const struct bgdma_obituary *o, struct bgdma_ctx *peer)
+static void bgdma_tell(const struct bgdma_peer_down *down,
+		       struct bgdma_ctx *peer)
 {
 	const struct bgdma_event event = {
 		.type = BGDMA_EVENT_PEER_DOWN,
 		.code = BGDMA_E_PEER_DOWN,
-		.peer_rank = o->gone->rank,
-		.peer_ctx = o->gone->id,
-		.peer_incarnation = o->gone->who.incarnation,
+		.peer_rank = down->gone->rank,
+		.peer_ctx = down->gone->id,
+		.peer_incarnation = down->gone->who.incarnation,
 	};
 
 	bgdma_event_post(peer, &event);
@@ -418,73 +435,96 @@ static void bgdma_tell(const struct bgdma_obituary *o, struct bgdma_ctx *peer)
  * What waits for it, and the word: the former first, but of many counters some, so
  * that nobody's word has to wait for all that others have.
  */
-static void bgdma_tell_some(struct bgdma_obituary *o, struct bgdma_ctx *peer)
+static bool bgdma_tell_some(struct bgdma_peer_down *down,
+			    struct bgdma_ctx *peer)
 {
-	unsigned int bit = o->gone->rank % 1024;
+	unsigned int bit = down->gone->rank % 1024;
 	bool talked = test_bit(bit, peer->talked), waited;
 
+	if (!list_empty(&peer->gates))
+		down->gates = true;
 	if (!talked && !READ_ONCE(peer->uctl->leases))
-		return;
-	o->slots = max3(o->slots, peer->n_ctr[BGDMA_INJECTION],
-			peer->n_ctr[BGDMA_RECEPTION]);
-	waited = bgdma_counters_peer_down(peer, &o->gone->who, o->slot,
+		return false;
+	if (!bgdma_busy_get(&peer->busy))
+		return false;
+	down->slots = max3(down->slots, peer->n_ctr[BGDMA_INJECTION],
+			   peer->n_ctr[BGDMA_RECEPTION]);
+	waited = bgdma_counters_peer_down(peer, &down->gone->who, down->slot,
 					  BGDMA_TELL_SLOTS);
 	/* Once is enough. */
-	if (talked ? !o->slot : waited)
-		bgdma_tell(o, peer);
+	if (talked ? !down->slot : waited)
+		bgdma_tell(down, peer);
 	if (waited)
 		set_bit(bit, peer->talked);
+	bgdma_busy_put(&peer->busy);
+	return true;
 }
 
 /* Its epochs; also those that it had begun just now. */
-static void bgdma_tell_gates(struct bgdma_obituary *o, struct bgdma_ctx *peer)
+static bool bgdma_tell_gates(struct bgdma_peer_down *down,
+			     struct bgdma_ctx *peer)
 {
-	bgdma_gates_peer_down(peer, &o->gone->who);
+	u64 from = down->gate;
+
+	down->gate = 0;
+	if (list_empty(&peer->gates) || !bgdma_busy_get(&peer->busy))
+		return false;
+	if (bgdma_gates_peer_down(peer, &down->gone->who, &from))
+		down->gate = from;
+	bgdma_busy_put(&peer->busy);
+	return true;
 }
 
 /*
  * For each context that is there: who comes meanwhile never met the one that is
- * gone. @brief: it is done in a slice.
+ * gone. @tell did something if it returns true, which is enough for a slice; if it
+ * leaves a gate to go on with, the same context comes again.
  */
-static void bgdma_tell_all(struct bgdma_obituary *o, bool brief,
-			   void (*tell)(struct bgdma_obituary *o,
+static void bgdma_tell_all(struct bgdma_peer_down *down,
+			   bool (*tell)(struct bgdma_peer_down *down,
 					struct bgdma_ctx *peer))
 {
+	unsigned long next = 0;
 	struct bgdma_ctx *peer;
-	unsigned long key;
 
-	for (key = 0;; key++) {
+	do {
+		XA_STATE(xas, &down->part->members, next);
+		unsigned int looks = BGDMA_TELL_LOOKS;
+
 		bgdma_slice_begin();
-		peer = xa_find(&o->part->ctxs, &key, ULONG_MAX, XA_PRESENT);
-		if (peer && !bgdma_busy_get(&peer->busy)) {
-			bgdma_slice_end();
-			continue;
+		rcu_read_lock();
+		xas_for_each(&xas, peer, ULONG_MAX) {
+			if (xas_retry(&xas, peer))
+				continue;
+			/* Else the one that has it is gone meanwhile. */
+			if (xas.xa_index != next)
+				down->gate = 0;
+			if (tell(down, peer))
+				looks = 1;
+			next = xas.xa_index + !down->gate;
+			if (!--looks)
+				break;
 		}
-		if (peer && brief)
-			tell(o, peer);
+		rcu_read_unlock();
 		bgdma_slice_end();
-		if (!peer)
-			break;
-		if (!brief)
-			tell(o, peer);
-		bgdma_busy_put(&peer->busy);
 		cond_resched();
-	}
+	} while (peer);
 }
 
 /* Whoever dealt with a context that leaves, or waits for it, is told. */
 static void bgdma_tell_peers(struct bgdma_partition *part,
 			     struct bgdma_ctx *gone)
 {
-	struct bgdma_obituary o = { .part = part, .gone = gone };
+	struct bgdma_peer_down down = { .part = part, .gone = gone };
 
 	/* Who exchanges something with it just now is one of them. */
 	bgdma_busy_wait(&gone->busy);
-	bgdma_tell_all(&o, true, bgdma_tell_some);
-	bgdma_tell_all(&o, false, bgdma_tell_gates);
-	for (o.slot = BGDMA_TELL_SLOTS; o.slot < o.slots;
-	     o.slot += BGDMA_TELL_SLOTS)
-		bgdma_tell_all(&o, true, bgdma_tell_some);
+	bgdma_tell_all(&down, bgdma_tell_some);
+	if (down.gates)
+		bgdma_tell_all(&down, bgdma_tell_gates);
+	for (down.slot = BGDMA_TELL_SLOTS; down.slot < down.slots;
+	     down.slot += BGDMA_TELL_SLOTS)
+		bgdma_tell_all(&down, bgdma_tell_some);
 }
 
 /**
@@ -502,10 +542,10 @@ void bgdma_partition_detach(struct bgdma_ctx *ctx)
 
 	mutex_lock(&ctx->detach_lock);
 	mutex_lock(&part->lock);
-	first = !list_empty(&ctx->part_node);
+	first = xa_load(&part->members, ctx->member) == ctx;
 	tell = first && !ctx->dead;
 	if (first) {
-		list_del_init(&ctx->part_node);
+		part->contexts--;
 		bgdma_partition_hide(part, ctx);
 		/* The next that has its place may bind the same at once. */
 		bgdma_groups_end(ctx);

@@ -317,10 +317,12 @@ static void lose(struct input *in)
 	u8 how = take(in, 1);
 	int who = how % WHOS;
 	struct bgdma_principal principal = who_is(who);
+	u64 from = 0;
 
 	if (how & 4 && who) {
 		f.origin[who].dead = true;
-		bgdma_gates_peer_down(&f.ctx, &principal);
+		while (bgdma_gates_peer_down(&f.ctx, &principal, &from))
+			;
 		forget_all(who);
 		f.dead[who] = true;
 	} else if (how & 8 && who) {
