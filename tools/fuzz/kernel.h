@@ -152,6 +152,7 @@ struct rcu_head { void *next; };
 #define rcu_read_lock_sched_held()	true
 #define synchronize_rcu()	((void)0)
 #define rcu_dereference(p)	(p)
+#define rcu_access_pointer(p)	(p)
 #define rcu_dereference_check(p, c)	(p)
 #define rcu_dereference_protected(p, c)	(p)
 #define rcu_assign_pointer(p, v)	((p) = (v))
@@ -171,6 +172,11 @@ static bool fuzz_no_memory __attribute__((unused));
 #define kfree(p)		free(p)
 #define kvfree(p)		free(p)
 #define page_address(page)	((void *)(page))
+
+/* The user is the target itself. */
+#define u64_to_user_ptr(p)	((void *)(uintptr_t)(p))
+#define copy_from_user(to, from, n)	(memcpy(to, from, n), 0)
+#define sort(base, n, size, cmp, swap)	qsort(base, n, size, cmp)
 
 #define MAX_ERRNO		4095
 #define ERR_PTR(e)		((void *)(long)(e))
@@ -228,6 +234,12 @@ static inline void list_splice_init(struct list_head *from,
 	}
 }
 
+static inline void list_del_init(struct list_head *node)
+{
+	list_del(node);
+	INIT_LIST_HEAD(node);
+}
+
 #define list_add_tail(node, list)	list_add(node, (list)->prev)
 #define list_splice_tail_init(from, list)	\
 	list_splice_init(from, (list)->prev)
@@ -281,12 +293,25 @@ static inline void hlist_del_init(struct hlist_node *node)
 	     (e) = hlist_entry_safe(n, __typeof__(*(e)), m))
 
 /* The first so many slots of an xarray. */
-#define FUZZ_SLOTS		16
+#define FUZZ_SLOTS		64
 struct xarray { void *slot[FUZZ_SLOTS]; };
+
+#define xa_lock(xa)		((void)(xa))
+#define xa_unlock(xa)		((void)(xa))
+#define __xa_erase(xa, index)	((xa)->slot[index] = NULL)
 
 static inline void *xa_load(const struct xarray *xa, unsigned long index)
 {
 	return index < FUZZ_SLOTS ? xa->slot[index] : NULL;
+}
+
+static inline int xa_insert(struct xarray *xa, unsigned long index, void *entry,
+			    gfp_t flags)
+{
+	if (xa->slot[index])
+		return -EBUSY;
+	xa->slot[index] = entry;
+	return 0;
 }
 
 #define xa_for_each(xa, index, entry)				\
