@@ -8,10 +8,10 @@
 #include "kselftest_harness.h"
 #include "coll_util.h"
 
+/* On a slow kernel fewer: they go on there for as long as elsewhere. */
 #define ROUNDS		500U
-/* Or as many as BGDMA_BARRIERS says. */
-#define BACK_TO_BACK	3000U
 #define UNDER_LOAD	1000U
+#define BACK_TO_BACK	3000U	/* or as many as BGDMA_BARRIERS says */
 
 FIXTURE(barrier) {
 };
@@ -30,7 +30,7 @@ struct set {
 	uint32_t size, per_node;
 	struct bgdma_split_attr split;
 	uint32_t by;		/* colour: rank % by */
-	uint32_t rounds;	/* 0: ROUNDS */
+	uint32_t rounds;	/* 0: as many as is usual */
 	struct bgdma_coll_plan plan;	/* of rank 0 */
 	bool load;		/* for the processors; and who waits sleeps */
 };
@@ -107,9 +107,10 @@ TEST_F(barrier, ba5_ba7_timeline_of_plain_packets)
 static int rounds(struct caller *c, const struct set *set)
 {
 	uint32_t rank = c->m.rank, i, r, other;
+	uint32_t last = set->rounds ? set->rounds : ROUNDS / slowness();
 	int64_t seen;
 
-	for (i = 1; i <= (set->rounds ? set->rounds : ROUNDS); i++) {
+	for (i = 1; i <= last; i++) {
 		store(&board->round[rank], i);
 		require_is(0, bgdma_coll_enter(c->group));
 		require_is(0, bgdma_coll_wait(c->group, set->load ?
@@ -196,7 +197,8 @@ TEST_F_TIMEOUT(barrier, test, timeout)						\
 #define PLAN(...)	.plan = { __VA_ARGS__ }
 
 SET(ba6_sleepers_under_load, 600, .dims = "4x1x1", .size = 4,
-	.rounds = UNDER_LOAD, .load = true, PLAN(1, 1, 3, 3, true))
+	.rounds = UNDER_LOAD / slowness(), .load = true,
+	PLAN(1, 1, 3, 3, true))
 SET(ba2_ring_of_two, 120, .dims = "2x1x1", .size = 2, PLAN(1, 1, 1, 1, true))
 SET(ba2_ring_of_three, 120, .dims = "3x1x1", .size = 3, PLAN(1, 1, 2, 2, true))
 SET(ba2_ring_of_eight, 120, .dims = "1x8x1", .size = 8,
@@ -427,7 +429,7 @@ TEST_F_TIMEOUT(barrier, ba6_back_to_back, 3600)
 	const struct set set = {
 		.dims = "4x1x1", .size = 4, PLAN(1, 1, 3, 3, true),
 		.rounds = count ? (uint32_t)strtoul(count, NULL, 10) :
-				  BACK_TO_BACK,
+				  BACK_TO_BACK / slowness(),
 	};
 	__u64 begin = now_ns();
 
