@@ -186,6 +186,10 @@ TEST_F(atomic, dma8_bad_ones)
 	EXPECT_BAD(BGDMA_E_FIELD, d.u.at.src_region = htole32(a->mem.handle));
 	EXPECT_BAD(BGDMA_E_FIELD, d.length = htole32(16));
 	EXPECT_BAD(BGDMA_E_FLAGS, d.flags = BGDMA_DESC_EXCLUSIVE);
+	EXPECT_BAD(BGDMA_E_COUNTER, d.rec_ctr = htole32(0xfff0));
+	/* Operands of several elements that are nowhere. */
+	EXPECT_BAD(BGDMA_E_REGION, d.length = htole32(16); d.cookie = 0;
+		   d.u.at.src_region = htole32(0xfff0));
 	/* What it would bring has no place to go to: nothing is updated. */
 	*word64(b, 0) = 1;
 	EXPECT_BAD(BGDMA_E_REGION, d.flags = BGDMA_DESC_FETCH);

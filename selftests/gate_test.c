@@ -130,6 +130,34 @@ TEST_F(gate, ep1_first_come_first_served)
 }
 
 /* BEGIN waits at the gate, not in the FIFO: what is behind it goes on. */
+/* More than the gate lets in at a time. */
+TEST_F(gate, ep1_many_that_wait_are_let_in)
+{
+	struct end *a = &self->a, *b = &self->b, *c = &self->c;
+	__s64 all = BGDMA_EPOCHS_EACH;
+	struct end more[2];
+	__u32 i;
+
+	end_new(&more[0], 3);
+	end_new(&more[1], 3);
+	ASSERT_EQ(BGDMA_OK, begin(c, b, 1, EXCLUSIVE));
+	ASSERT_TRUE(has(c));
+	for (i = 1; i <= BGDMA_EPOCHS_EACH; i++) {
+		ASSERT_EQ(BGDMA_OK, begin(a, b, i, HOLD));
+		ASSERT_EQ(BGDMA_OK, begin(&more[0], b, i, HOLD));
+		ASSERT_EQ(BGDMA_OK, begin(&more[1], b, i, HOLD));
+	}
+	EXPECT_EQ(all, value(&a->n, INJ, a->ic));
+	EXPECT_EQ(all, value(&more[1].n, INJ, more[1].ic));
+	ASSERT_EQ(BGDMA_OK, end_epoch(c, b, 1));
+	EXPECT_TRUE(has(a));
+	EXPECT_TRUE(has(&more[0]));
+	EXPECT_TRUE(has(&more[1]));
+	EXPECT_EQ(3 * all, epochs(&b->n, b->mem.handle, NULL, 0));
+	node_close(&more[0].n);
+	node_close(&more[1].n);
+}
+
 TEST_F(gate, ep1_begin_holds_up_nothing_behind_it)
 {
 	struct end *a = &self->a, *b = &self->b, *c = &self->c;
@@ -411,6 +439,14 @@ TEST_F(gate, x2_not_by_way_of_the_owners_engine)
 	ASSERT_TRUE(event_wait(&a->n, BGDMA_EVENT_OFFENDER, &event));
 	EXPECT_EQ(BGDMA_E_EPOCH_HELD, event.code);
 	EXPECT_EQ(0, b->mem.p[4096 + 63]);
+	/* Nor does a message tell what is in there. */
+	must(clear_error(&b->n, BGDMA_KIND_RGET_QUEUE, b->rgq, 0));
+	d = d_memfifo(0, a->rec.id, b->mem.handle, 0, 64);
+	memcpy(a->mem.p + 8192, &d, sizeof(d));
+	EXPECT_EQ(BGDMA_OK, run_bad(&a->inj, &get));
+	ASSERT_TRUE(event_wait(&a->n, BGDMA_EVENT_REFUSED, &event));
+	EXPECT_EQ(BGDMA_E_EPOCH_HELD, event.code);
+	EXPECT_EQ(NULL, packet(&a->rec));
 }
 
 /* What has not begun when it is cancelled takes its one off its counter. */

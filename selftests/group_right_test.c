@@ -325,4 +325,29 @@ TEST_F(group, dma7_grants_hold_beside_a_slot)
 	EXPECT_TRUE(filled(at->mem.p, 64, 8));
 }
 
+/* A put down the line that waits for an epoch of somebody else's. */
+TEST_F(group, dma7_ep1_who_leaves_at_his_gate_is_passed_by)
+{
+	struct member *m = &self->m[0], *at = &self->m[2], *who = &self->m[5];
+	struct bgdma_desc put = d_put(0, m->mem.handle, 0, S_MEM, 4096, 64);
+	struct bgdma_desc d = d_gate(2, BGDMA_OP_EPOCH_BEGIN, at->mem.handle, 1,
+				     BGDMA_NONE);
+
+	must(grant(&at->n, BGDMA_KIND_REGION, at->mem.handle, 5,
+		   BGDMA_RIGHT_EPOCH));
+	must(gate(&at->n, at->mem.handle, 0, 0));
+	d.flags = BGDMA_DESC_EXCLUSIVE;
+	ASSERT_EQ(BGDMA_OK, run(&who->inj, &d));
+	fill(m->mem.p, 64, 3);
+	deposit(&put, m, true, GROUP);
+	put.flags |= BGDMA_DESC_HOLD;
+	inject(&m->inj, &put);
+	ASSERT_TRUE(until(m->inj.kern->state == BGDMA_FIFO_BLOCKED));
+	EXPECT_TRUE(filled(self->m[1].mem.p + 4096, 64, 3));
+	must(unbind(at, GROUP));
+	EXPECT_EQ(BGDMA_OK, outcome(&m->inj, 0));
+	EXPECT_FALSE(filled(at->mem.p + 4096, 64, 3));
+	EXPECT_TRUE(filled(self->m[3].mem.p + 4096, 64, 3));
+}
+
 TEST_HARNESS_MAIN

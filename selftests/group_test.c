@@ -266,6 +266,31 @@ TEST_F(group, dma7_x3_death_within_a_message)
 	EXPECT_EQ(NULL, packet(&self->m[2].rec));
 }
 
+/* Who has the beginning hears that there is no more to come. */
+TEST_F(group, dma7_dma2_cancelled_within_a_message)
+{
+	struct member *m = &self->m[0], *at = &self->m[2];
+	struct bgdma_desc d = d_memfifo(0, S_FIFO, m->mem.handle, 0, 40000);
+	const struct bgdma_packet *p;
+	__u32 offset = 0;
+
+	deposit(&d, m, true, GROUP);
+	must(unbind(&self->m[1], GROUP));
+	inject(&m->inj, &d);
+	ASSERT_TRUE(until(m->inj.kern->state == BGDMA_FIFO_BLOCKED));
+	EXPECT_EQ(1, cancel(&m->inj, 0, 0));
+	while (!((p = packet_wait(&at->rec))->flags & BGDMA_PACKET_ERROR)) {
+		ASSERT_EQ(offset, p->offset);
+		ASSERT_EQ(0, p->flags & BGDMA_PACKET_LAST);
+		offset += p->bytes;
+		packet_drop(&at->rec);
+	}
+	EXPECT_LT(0, offset);
+	EXPECT_EQ(0, p->bytes);
+	EXPECT_NE(0, p->flags & BGDMA_PACKET_LAST);
+	EXPECT_EQ(NULL, packet(&self->m[3].rec));
+}
+
 static bool go_on;
 
 static void *binds(void *arg)
