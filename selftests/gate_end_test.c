@@ -293,6 +293,56 @@ TEST_F(gate, ep1_not_in_the_middle_of_a_put)
 	must(-pthread_join(thread, NULL));
 }
 
+/* One exclusive epoch after the other leaves no gap by itself. */
+TEST_F(gate, ep1_between_exclusive_epochs)
+{
+	struct end *a = &self->a, *b = &self->b, *c = &self->c;
+	struct bgdma_desc d = put_of(c, b, 0);
+	unsigned int i;
+	__u64 seq;
+
+	ASSERT_EQ(BGDMA_OK, begin(a, b, 1, EXCLUSIVE));
+	ASSERT_TRUE(has(a));
+	d.flags = HOLD;
+	seq = inject(&c->inj, &d);
+	ASSERT_TRUE(until(load(&c->inj.kern->state) == BGDMA_FIFO_BLOCKED));
+	for (i = 1; i < 100 && load(&c->inj.kern->done) <= seq; i++) {
+		/* Never without one that waits. */
+		ASSERT_EQ(BGDMA_OK, begin(a, b, i + 1, EXCLUSIVE | HOLD));
+		ASSERT_EQ(BGDMA_OK, end_epoch(a, b, i));
+		ASSERT_TRUE(has(a));
+	}
+	EXPECT_GT(100, i);
+	EXPECT_EQ(BGDMA_OK, outcome(&c->inj, seq));
+	EXPECT_EQ(BGDMA_OK, end_epoch(a, b, i));
+}
+
+/* Who has his turn and dies does not keep the next out for good. */
+TEST_F(gate, ep1_x3_a_turn_that_nobody_takes)
+{
+	struct end *a = &self->a, *b = &self->b, *c = &self->c;
+	unsigned int i;
+
+	for (i = 0; i < 20; i++) {
+		struct bgdma_desc d;
+		struct end e;
+
+		end_new(&e, 3);
+		ASSERT_EQ(BGDMA_OK, begin(a, b, 1, EXCLUSIVE | HOLD));
+		ASSERT_TRUE(has(a));
+		d = put_of(&e, b, 0);
+		d.flags = HOLD;
+		inject(&e.inj, &d);
+		ASSERT_TRUE(until(load(&e.inj.kern->state) ==
+				  BGDMA_FIFO_BLOCKED));
+		ASSERT_EQ(BGDMA_OK, begin(c, b, 1, EXCLUSIVE | HOLD));
+		ASSERT_EQ(BGDMA_OK, end_epoch(a, b, 1));
+		node_close(&e.n);
+		ASSERT_TRUE(has(c));
+		ASSERT_EQ(BGDMA_OK, end_epoch(c, b, 1));
+	}
+}
+
 struct turns {
 	struct end *b;
 	__u32 rank;

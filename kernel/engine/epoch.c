@@ -4,7 +4,8 @@
  * waits in the gate's queue, so nobody's FIFO waits behind it; the limitation is
  * given in the order of the queue, and the origin's counter told. Whoever's
  * doing makes that possible does it: the end of an epoch, the last slice that
- * touched the region, a death.
+ * touched the region, a death. Transfers without an epoch have no place in the
+ * queue; where some wait each exclusive epoch that ends lets in a slice of theirs.
  *
  * Every slice of a transfer goes in and out. An exclusive epoch gets the region
  * when no slice is inside, and none goes in while it waits for that, so nothing
@@ -20,6 +21,8 @@
 
 /* Limitations that are given by whoever makes room; a worker gives the rest. */
 #define BGDMA_GRANTED_MAX	16
+/* How long those who waited without an epoch have for a slice. */
+#define BGDMA_TURN_MS		10
 
 /* --------------------------------------------------------------------- */
 /* Giving limitations                                                     */
@@ -35,7 +38,8 @@ bgdma_gate_first(struct bgdma_region_gate *gate)
 				     node);
 	if (!e || gate->exclusive || gate->dead)
 		return NULL;
-	if (e->exclusive && (!list_empty(&gate->held) || gate->inside))
+	if (e->exclusive &&
+	    (!list_empty(&gate->held) || gate->inside || gate->turn))
 		return NULL;
 	return e;
 }
@@ -70,35 +74,50 @@ static bool bgdma_gate_next(struct bgdma_region_gate *gate)
 	return true;
 }
 
-/**
- * bgdma_gate_go_on() - something changed: who can have a limitation now?
- * @gate: which
- *
- * Context: inside a slice.
- */
-void bgdma_gate_go_on(struct bgdma_region_gate *gate)
+/* Who can have a limitation now? */
+static void bgdma_gate_grant(struct bgdma_region_gate *gate)
 {
 	u32 n = 0;
 
 	while (bgdma_gate_next(gate)) {
 		if (++n < BGDMA_GRANTED_MAX)
 			continue;
-		queue_work(system_unbound_wq, &gate->work);
+		mod_delayed_work(system_unbound_wq, &gate->work, 0);
 		break;
 	}
-	bgdma_waiters_wake(&gate->waiters);
 }
 
 /**
- * bgdma_gate_work() - give the limitations that were too many to be given at once
+ * bgdma_gate_go_on() - a limitation is gone: who goes on now?
+ * @gate: which
+ *
+ * Context: inside a slice.
+ */
+void bgdma_gate_go_on(struct bgdma_region_gate *gate)
+{
+	bgdma_gate_grant(gate);
+	bgdma_waiters_wake(&gate->waiters);
+	if (READ_ONCE(gate->turn))
+		queue_delayed_work(system_unbound_wq, &gate->work,
+				   msecs_to_jiffies(BGDMA_TURN_MS));
+}
+
+/**
+ * bgdma_gate_work() - give the limitations that could not be given at once
  * @work: of the gate
+ *
+ * They were too many, or somebody had a turn and did not take it.
  */
 void bgdma_gate_work(struct work_struct *work)
 {
 	struct bgdma_region_gate *gate =
-		container_of(work, struct bgdma_region_gate, work);
+		container_of(to_delayed_work(work), struct bgdma_region_gate,
+			     work);
 	bool more;
 
+	spin_lock(&gate->lock);
+	WRITE_ONCE(gate->turn, false);
+	spin_unlock(&gate->lock);
 	do {
 		bgdma_slice_begin();
 		more = bgdma_gate_next(gate);
@@ -122,10 +141,10 @@ static bool bgdma_gate_closed(struct bgdma_region_gate *gate,
 	if (e)
 		return gate->exclusive &&
 		       e->who.incarnation != who->incarnation;
-	/* One that waits for those inside to leave. */
+	/* One that waits for those inside to leave, or for who has his turn. */
 	e = list_first_entry_or_null(&gate->queue, struct bgdma_gate_epoch,
 				     node);
-	return e && e->exclusive;
+	return e && e->exclusive && !gate->turn;
 }
 
 /*
@@ -147,6 +166,8 @@ static u32 bgdma_gate_try(struct bgdma_region_gate *gate,
 	} else if (!epoch) {
 		if (bgdma_gate_closed(gate, who))
 			code = BGDMA_E_EPOCH_HELD;
+		else
+			WRITE_ONCE(gate->turn, false);
 	} else if (!e || e->state < BGDMA_EPOCH_OPEN) {
 		code = BGDMA_E_EPOCH_CLOSED;
 	} else if (e->state == BGDMA_EPOCH_CLOSED) {
@@ -261,7 +282,7 @@ void bgdma_gate_leave(struct bgdma_region_gate *gate,
 	if (event.type)
 		bgdma_event_post(gate->ctx, &event);
 	if (next)
-		bgdma_gate_go_on(gate);
+		bgdma_gate_grant(gate);
 }
 
 /* --------------------------------------------------------------------- */
@@ -390,7 +411,10 @@ static u32 bgdma_gate_do(struct bgdma_region_gate *gate,
 		bgdma_gate_tell(gate, &answer);
 	if (event.type)
 		bgdma_event_post(gate->ctx, &event);
-	if (!code)
+	/* Who was woken for nothing would not be there when there is something. */
+	if (!code && d->op == BGDMA_OP_EPOCH_BEGIN)
+		bgdma_gate_grant(gate);
+	else if (!code && d->op == BGDMA_OP_EPOCH_END)
 		bgdma_gate_go_on(gate);
 	return code;
 }

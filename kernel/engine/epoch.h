@@ -29,13 +29,16 @@ bgdma_epoch_find(struct bgdma_region_gate *gate,
 	return NULL;
 }
 
-/* What it had is for others; it is in no list. */
+/* What it had is for others; it is in no list. Then bgdma_gate_go_on(). */
 static inline void bgdma_epoch_out(struct bgdma_region_gate *gate,
 				   struct bgdma_gate_epoch *e)
 {
 	lockdep_assert_held(&gate->lock);
-	if (e->exclusive && e->state != BGDMA_EPOCH_WAITING)
+	if (e->exclusive && e->state != BGDMA_EPOCH_WAITING) {
 		gate->exclusive = false;
+		/* Who comes just now is not one of those who have waited. */
+		WRITE_ONCE(gate->turn, !list_empty(&gate->waiters.waiting));
+	}
 	hlist_del_init(&e->same);
 	list_del(&e->node);
 }

@@ -209,7 +209,7 @@ int bgdma_gate_create(struct bgdma_ctx *ctx, const struct bgdma_gate *arg)
 	for (i = 0; i < count; i++)
 		list_add_tail(&gate->e[i].node, &gate->free);
 	bgdma_waiters_init(&gate->waiters);
-	INIT_WORK(&gate->work, bgdma_gate_work);
+	INIT_DELAYED_WORK(&gate->work, bgdma_gate_work);
 	list_add_tail_rcu(&gate->node, &ctx->gates);
 	/* All of the gate before it is seen. */
 	smp_store_release(&region->gate, gate);
@@ -248,7 +248,7 @@ void bgdma_gate_free(struct bgdma_region *region)
 	spin_unlock(&gate->lock);
 	bgdma_gate_broken(gate, &out, code, false);
 	bgdma_waiters_end(&gate->waiters);
-	cancel_work_sync(&gate->work);
+	cancel_delayed_work_sync(&gate->work);
 	list_del_rcu(&gate->node);
 	gate->ctx->n_gates--;
 	kvfree_rcu(gate, rcu);

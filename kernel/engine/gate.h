@@ -41,12 +41,14 @@ struct bgdma_gate_epoch {
  * @ask: BGDMA_GATE_ASK
  * @dead: its region goes away; @lock
  * @exclusive: the epoch in @held is exclusive; @lock
+ * @turn: transfers without an epoch waited for the end of an exclusive one: a slice
+ *	of theirs goes in before the next; @lock
  * @inside: slices that touch the region right now, but for the owner's; @lock
  * @held: epochs that have their limitation; @lock
  * @queue: those that wait for it, in the order in which they came; @lock
  * @free: entries that are free; @lock
  * @waiters: streams whose transfer waits until it is let in
- * @work: lets the rest of many epochs begin
+ * @work: ends @turn if nobody takes it, lets the rest of many epochs begin
  * @node: in ctx.gates; ctx.lock, read under RCU
  * @rcu: looked at when peers go
  * @by: behind @e: epochs by hash of their origin's incarnation; @lock
@@ -63,12 +65,13 @@ struct bgdma_region_gate {
 	bool ask;
 	bool dead;
 	bool exclusive;
+	bool turn;
 	u32 inside;
 	struct list_head held;
 	struct list_head queue;
 	struct list_head free;
 	struct bgdma_waiters waiters;
-	struct work_struct work;
+	struct delayed_work work;
 	struct list_head node;
 	struct rcu_head rcu;
 	struct hlist_head *by;

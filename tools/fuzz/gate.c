@@ -131,9 +131,10 @@ static void settle(void)
 	struct model *m;
 	int w;
 
-	if (gate->work.queued) {
-		gate->work.queued = false;
-		gate->work.fn(&gate->work);
+	/* Nobody takes his turn in time. */
+	if (gate->work.work.queued) {
+		gate->work.work.queued = false;
+		gate->work.work.fn(&gate->work.work);
 	}
 	while ((m = head()) && !exclusive_held(&w) &&
 	       !(m->exclusive && (count(false) || inside()))) {
@@ -427,6 +428,14 @@ void bgdma_event_post(struct bgdma_ctx *ctx, const struct bgdma_event *event)
 void bgdma_stream_park(struct bgdma_stream *s, struct bgdma_waiters *waiters,
 		       unsigned long timeout, u32 kind, u32 id)
 {
+	if (list_empty(&waiters->waiting))
+		list_add_tail(&s->park_node, &waiters->waiting);
+}
+
+void bgdma_waiters_wake(struct bgdma_waiters *waiters)
+{
+	if (!list_empty(&waiters->waiting))
+		list_del(&f.s.park_node);
 }
 
 bool bgdma_grants_cover(const struct bgdma_grants *grants,

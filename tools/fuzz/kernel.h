@@ -347,7 +347,14 @@ struct work_struct { void (*fn)(struct work_struct *work); bool queued; };
 #define INIT_WORK(w, f)		((w)->fn = (f))
 #define queue_work(wq, w)	((w)->queued = true)
 #define cancel_work_sync(w)	((w)->queued = false)
-struct delayed_work { int n; };
+struct delayed_work { struct work_struct work; };
+
+#define INIT_DELAYED_WORK(w, f)	INIT_WORK(&(w)->work, f)
+#define to_delayed_work(w)	container_of(w, struct delayed_work, work)
+#define queue_delayed_work(wq, w, after)	queue_work(wq, &(w)->work)
+#define mod_delayed_work	queue_delayed_work
+#define cancel_delayed_work_sync(w)	cancel_work_sync(&(w)->work)
+
 typedef struct { unsigned int val; } kuid_t;
 typedef struct { unsigned int val; } kgid_t;
 typedef struct { int n; } possible_net_t;

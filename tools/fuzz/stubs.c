@@ -116,6 +116,7 @@ STUB void bgdma_stream_unpark(struct bgdma_stream *s)
 
 STUB void bgdma_waiters_init(struct bgdma_waiters *waiters)
 {
+	INIT_LIST_HEAD(&waiters->waiting);
 }
 
 STUB void bgdma_waiters_wake(struct bgdma_waiters *waiters)
