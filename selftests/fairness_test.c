@@ -37,7 +37,9 @@
 enum work {
 	PUTS,		/* from its memory to its memory */
 	ATOMICS,	/* of 32 bits there */
-	LINES		/* messages of 4 bytes down a line with nobody on it */
+	LINES,		/* messages of 4 bytes down a line with nobody on it */
+	PUT_LINES,	/* puts of so many down such a line */
+	LONG_LINES	/* messages of so many, from memory */
 };
 
 /* One context, and its FIFOs. */
@@ -91,7 +93,13 @@ static struct bgdma_desc desc_of(const struct share *s, enum work what,
 		return d;
 	}
 	/* The last before us, on a torus. */
-	d = d_inline((rank + LINE - 1) % LINE, 0, &word, sizeof(word));
+	rank = (rank + LINE - 1) % LINE;
+	if (what == LINES)
+		d = d_inline(rank, 0, &word, sizeof(word));
+	else if (what == PUT_LINES)
+		d = d_put(rank, s->mem.handle, 0, 0, 0, length);
+	else
+		d = d_memfifo(rank, 0, s->mem.handle, 0, length);
 	d.flags |= BGDMA_DESC_GROUP;
 	d.route = BGDMA_ROUTE_DEPOSIT | BGDMA_ROUTE_XP;
 	return d;
@@ -107,7 +115,7 @@ static void fifo_fill(struct share *s, unsigned int i, enum work work,
 	must(inj_try(f, &s->n, BGDMA_ID_ANY, ENTRIES));
 	s->counter[i] = counter_new(&s->n, INJ, 0);
 	counter_add(&s->n, INJ, s->counter[i], LOTS);
-	d.dst_ctx = htole16(work == LINES ? GROUP : s->n.at.ctx);
+	d.dst_ctx = htole16(work >= LINES ? GROUP : s->n.at.ctx);
 	d.inj_ctr = htole32(s->counter[i]);
 	for (k = 0; k < ENTRIES; k++)
 		put_in(f, &d);
@@ -127,7 +135,7 @@ static void share_new(struct share *s, __u32 rank, unsigned int fifos,
 	s->fifo = calloc(fifos, sizeof(*s->fifo));
 	s->counter = calloc(fifos, sizeof(*s->counter));
 	must(s->fifo && s->counter ? 0 : -ENOMEM);
-	if (work == LINES)
+	if (work >= LINES)
 		group_bind(s);
 	for (i = 0; i < fifos; i++)
 		fifo_fill(s, i, work, length);
@@ -202,7 +210,7 @@ static __s64 had(struct side *side, struct share *s, unsigned int i)
 
 	if (side->work == ATOMICS)
 		return bytes / 4 * PER_ELEMENT;
-	if (side->work == LINES)
+	if (side->work >= LINES)
 		return bytes / side->length * (LINE - 1) * PER_NODE;
 	return side->length < AT_LEAST ? bytes / side->length * AT_LEAST :
 					 bytes;
@@ -345,6 +353,9 @@ FIXTURE_VARIANT(work) {
 
 FIXTURE_VARIANT_ADD(work, atomics) { ATOMICS, LONG };
 FIXTURE_VARIANT_ADD(work, lines) { LINES, 4 };
+FIXTURE_VARIANT_ADD(work, lines_of_puts) { PUT_LINES, 8 };
+FIXTURE_VARIANT_ADD(work, lines_of_long_puts) { PUT_LINES, 20000 };
+FIXTURE_VARIANT_ADD(work, lines_from_memory) { LONG_LINES, 64 };
 
 FIXTURE_SETUP(work)
 {

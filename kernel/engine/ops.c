@@ -508,6 +508,8 @@ static __always_inline int bgdma_run_put(struct bgdma_stream *s, long *budget,
 	*budget -= max(n, each);
 	/* All of it or nothing: it is at its beginning. */
 	ret = bgdma_slice_put(s, n, true);
+	if (unlikely(s->x.desc.route & BGDMA_ROUTE_DEPOSIT))
+		*budget -= bgdma_line_cost(s);
 	if (unlikely(ret))
 		return ret;
 	s->x.done = n;
