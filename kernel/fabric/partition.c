@@ -435,18 +435,11 @@ static void bgdma_tell(const struct bgdma_peer_down *down,
  * What waits for it, and the word: the former first, but of many counters some, so
  * that nobody's word has to wait for all that others have.
  */
-static bool bgdma_tell_some(struct bgdma_peer_down *down,
-			    struct bgdma_ctx *peer)
+static void bgdma_tell_one(struct bgdma_peer_down *down, struct bgdma_ctx *peer,
+			   bool talked)
 {
-	unsigned int bit = down->gone->rank % 1024;
-	bool talked = test_bit(bit, peer->talked), waited;
+	bool waited;
 
-	if (!list_empty(&peer->gates))
-		down->gates = true;
-	if (!talked && !READ_ONCE(peer->uctl->leases))
-		return false;
-	if (!bgdma_busy_get(&peer->busy))
-		return false;
 	down->slots = max3(down->slots, peer->n_ctr[BGDMA_INJECTION],
 			   peer->n_ctr[BGDMA_RECEPTION]);
 	waited = bgdma_counters_peer_down(peer, &down->gone->who, down->slot,
@@ -455,9 +448,24 @@ static bool bgdma_tell_some(struct bgdma_peer_down *down,
 	if (talked ? !down->slot : waited)
 		bgdma_tell(down, peer);
 	if (waited)
-		set_bit(bit, peer->talked);
+		set_bit(down->gone->rank % 1024, peer->talked);
+}
+
+static bool bgdma_tell_some(struct bgdma_peer_down *down,
+			    struct bgdma_ctx *peer)
+{
+	bool talked = test_bit(down->gone->rank % 1024, peer->talked), some;
+
+	if (!list_empty(&peer->gates))
+		down->gates = true;
+	/* RCU keeps the context, but not the pages that it shares. */
+	if (!bgdma_busy_get(&peer->busy))
+		return false;
+	some = talked || READ_ONCE(peer->uctl->leases);
+	if (some)
+		bgdma_tell_one(down, peer, talked);
 	bgdma_busy_put(&peer->busy);
-	return true;
+	return some;
 }
 
 /* Its epochs; also those that it had begun just now. */
