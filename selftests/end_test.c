@@ -30,7 +30,8 @@
 /* ---- A child at rank 2 ------------------------------------------------ */
 
 static struct {
-	__u32 ready, go, rec;
+	__u32 ready, go, rec, full;
+	int result;
 	pid_t other;
 } *told;
 
@@ -229,11 +230,17 @@ static void fill_hole(int fd)
 	_exit(0);
 }
 
+/* Comes back when the context has ended, and may leave nothing in its place. */
 static int call(void *arg)
 {
+	struct bgdma_group_bind bind = {
+		.size = sizeof(bind), .group = 5,
+		.members = (uintptr_t)hole, .member_count = 1,
+	};
+
 	(void)arg;
 	store(&told->ready, 1);
-	ioctl(caller.n.fd, BGDMA_IOC_COUNTER_FREE, hole);
+	store(&told->result, bg_ioctl(caller.n.fd, BGDMA_IOC_GROUP_BIND, &bind));
 	for (;;)
 		pause();
 	return 0;
@@ -265,9 +272,24 @@ static void crash_beside_a_call(void)
 	told->other = clone(call, stack + sizeof(stack), CLONE_VM | CLONE_FILES,
 			    NULL);
 	must(told->other);
-	must(until(load(&told->ready)) ? 0 : -ETIME);
+	must(until(load(&told->full)) ? 0 : -ETIME);
 	usleep(100000);
 	abort();
+}
+
+/* Until it waits for room at rank 2: the last one's number. */
+static __u64 fill_up(struct end *e)
+{
+	struct bgdma_desc d = d_number(2, &(struct rec){ .id = told->rec }, 1);
+	__u64 seq;
+
+	do {
+		seq = inject(&e->inj, &d);
+		must(until(load(&e->inj.kern->done) > seq ||
+			   load(&e->inj.kern->state) == BGDMA_FIFO_BLOCKED) ?
+		     0 : -ETIME);
+	} while (load(&e->inj.kern->done) > seq);
+	return seq;
 }
 
 /* What is pinned, or mapped to be written, cannot be sealed. */
@@ -279,6 +301,7 @@ static bool seal(int fd)
 TEST_F(end, x3_a_call_holds_up_nobody)
 {
 	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	__u64 seq;
 	pid_t pid;
 
 	if (fd < 0 || access("/bin/sleep", X_OK) || machine_set(PATTERN, LAZY))
@@ -289,20 +312,28 @@ TEST_F(end, x3_a_call_holds_up_nobody)
 	must(ftruncate(mem_fd, PAGE) ? -errno : 0);
 	told->rec = self->a.rec.id;
 	told->ready = 0;
+	told->full = 0;
 	told->go = 0;
+	told->result = 1;
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		crash_beside_a_call();
 	}
 	must(pid);
+	ASSERT_TRUE(until(load(&told->ready)));
+	seq = fill_up(&self->b);
+	store(&told->full, 1);
 	/* In the order in which they attached. */
 	EXPECT_TRUE(peer_down(&self->a.n, 2));
 	EXPECT_TRUE(peer_down(&self->a.n, 3));
 	EXPECT_FALSE(seal(mem_fd));
+	/* Nor is anybody held up who waited for room there. */
+	EXPECT_EQ(BGDMA_E_PEER_DOWN, outcome(&self->b.inj, seq));
 	/* The call ends, the files stay open. */
 	store(&told->go, 1);
 	EXPECT_TRUE(until(seal(mem_fd)));
+	EXPECT_TRUE(until(load(&told->result) == -ENODEV));
 	EXPECT_EQ(0, kill(told->other, 0));
 	kill(told->other, SIGKILL);
 	reap(pid);
@@ -440,6 +471,37 @@ static void live_on(void)
 }
 
 /* What they have to be told keeps nobody else waiting. */
+/* With much that is shared: it is given back at once, and others look at it. */
+static void come_and_go(__u32 rank)
+{
+	struct bgdma_attach room = {
+		.ctx = BGDMA_CTX_ANY, .inj_fifos = 256,
+	};
+	unsigned int i;
+
+	for (i = 0; i < 5000 / slowness(); i++) {
+		struct node n;
+
+		must(node_try(&n, PARTITION, rank, &room));
+		node_close(&n);
+	}
+	_exit(0);
+}
+
+TEST_F_TIMEOUT(end, x3_who_come_and_go_tell_each_other, 120)
+{
+	int status;
+	__u32 i;
+
+	for (i = 0; i < 4; i++)
+		if (!must(fork()))
+			come_and_go(i % 2 + 2);
+	for (i = 0; i < 4; i++) {
+		must(wait(&status) < 0 ? -errno : 0);
+		EXPECT_EQ(0, status);
+	}
+}
+
 TEST_F_TIMEOUT(end, x3_beside_a_crowd, 120)
 {
 	struct rlimit files = { 4096, 4096 };

@@ -291,8 +291,8 @@ void bgdma_ctx_abandon(struct bgdma_ctx *ctx)
  * bgdma_ctx_detach() - a context takes part no more
  * @ctx: attached; partition.lock held
  *
- * Nothing is delivered to it or executed for it afterwards; what it holds
- * stays until its file is closed.
+ * Nothing is delivered to it afterwards, and of its own what is under way ends with
+ * its piece; what it holds stays until its file is closed.
  */
 void bgdma_ctx_detach(struct bgdma_ctx *ctx)
 {
@@ -363,6 +363,45 @@ void bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out)
 		cond_resched();
 		bgdma_slice_begin();
 	}
+}
+
+/**
+ * bgdma_ctx_leave_waiters() - who waits for a context that is gone goes on
+ * @ctx: detached; nobody is busy with it
+ *
+ * They find that it is gone. What they wait at may be freed much later, where a call
+ * of its process is under way.
+ *
+ * Context: may sleep; @ctx is not released meanwhile.
+ */
+void bgdma_ctx_leave_waiters(struct bgdma_ctx *ctx)
+{
+	struct bgdma_rget_queue *queue;
+	struct bgdma_rec_fifo *fifo;
+	u64 from = 0;
+	bool more;
+	u32 i;
+
+	for (i = 0; i < ctx->n_rec; i++) {
+		bgdma_slice_begin();
+		fifo = bgdma_ctx_deref(ctx, ctx->rec[i]);
+		if (fifo)
+			bgdma_waiters_wake(&fifo->waiters);
+		bgdma_slice_end();
+	}
+	for (i = 0; i < ctx->n_rgq; i++) {
+		bgdma_slice_begin();
+		queue = bgdma_ctx_deref(ctx, ctx->rgq[i]);
+		if (queue)
+			bgdma_waiters_wake(&queue->waiters);
+		bgdma_slice_end();
+	}
+	do {
+		bgdma_slice_begin();
+		more = bgdma_gates_wake(ctx, &from);
+		bgdma_slice_end();
+		cond_resched();
+	} while (more);
 }
 
 static void bgdma_inj_end(struct bgdma_ctx *ctx, u32 id)

@@ -107,6 +107,28 @@ bool bgdma_gates_peer_down(struct bgdma_ctx *ctx,
 	return false;
 }
 
+/**
+ * bgdma_gates_wake() - who waits at a gate goes on
+ * @ctx: owner of the gates, is gone
+ * @from: 0 at first; where to go on
+ *
+ * Context: inside a slice, of which it takes enough.
+ * Return: true if it has to be called again, in another slice.
+ */
+bool bgdma_gates_wake(struct bgdma_ctx *ctx, u64 *from)
+{
+	struct bgdma_region_gate *gate;
+
+	list_for_each_entry_rcu(gate, &ctx->gates, node) {
+		if (gate->number < *from || list_empty(&gate->waiters.waiting))
+			continue;
+		*from = gate->number + 1;
+		bgdma_waiters_wake(&gate->waiters);
+		return true;
+	}
+	return false;
+}
+
 static void bgdma_gate_recheck(struct bgdma_ctx *ctx,
 			       struct bgdma_region_gate *gate)
 {

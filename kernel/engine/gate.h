@@ -102,6 +102,7 @@ int bgdma_gate_list(struct bgdma_ctx *ctx, u32 region,
 int bgdma_gate_allow(struct bgdma_ctx *ctx, const struct bgdma_epoch_allow *arg);
 void bgdma_gate_free(struct bgdma_region *region);
 void bgdma_gates_recheck(struct bgdma_ctx *ctx);
+bool bgdma_gates_wake(struct bgdma_ctx *ctx, u64 *from);
 bool bgdma_gates_peer_down(struct bgdma_ctx *ctx,
 			   const struct bgdma_principal *peer, u64 *from);
 

@@ -120,6 +120,20 @@ static int bgdma_group_fill(struct bgdma_ctx *ctx, struct bgdma_group *group,
 	return err ?: bgdma_members_check(ctx, group);
 }
 
+static void bgdma_group_take_out(struct bgdma_group *group)
+{
+	struct bgdma_partition *part = group->ctx->partition;
+
+	list_del_init(&group->node);
+	__xa_erase(&part->groups,
+		   bgdma_group_key(part, group->number, group->ctx->rank));
+	/*
+	 * After the erase: who sees the new count does not find it any more, and
+	 * who remembers it asks anew before a grace period is over.
+	 */
+	smp_store_release(&part->groups_gone, part->groups_gone + 1);
+}
+
 /**
  * bgdma_group_bind() - become a member of a group
  * @ctx: whose objects are in its slots
@@ -132,6 +146,7 @@ int bgdma_group_bind(struct bgdma_ctx *ctx, const struct bgdma_group_bind *arg)
 {
 	struct xarray *groups = &ctx->partition->groups;
 	struct bgdma_group *group;
+	bool late;
 	int err;
 
 	if (arg->flags || arg->resv || arg->group >= BGDMA_GROUPS_MAX ||
@@ -147,15 +162,24 @@ int bgdma_group_bind(struct bgdma_ctx *ctx, const struct bgdma_group_bind *arg)
 	err = bgdma_group_fill(ctx, group, arg);
 	if (err)
 		goto free;
-	err = xa_insert(groups,
-			bgdma_group_key(ctx->partition, arg->group, ctx->rank),
-			group, GFP_KERNEL_ACCOUNT);
-	if (err)
-		goto free;
 	xa_lock(groups);
+	err = __xa_insert(groups,
+			  bgdma_group_key(ctx->partition, arg->group,
+					  ctx->rank),
+			  group, GFP_KERNEL_ACCOUNT);
+	if (err) {
+		xa_unlock(groups);
+		goto free;
+	}
 	list_add_tail(&group->node, &ctx->groups);
+	/* It ended meanwhile: bgdma_groups_end() was here, or sees it. */
+	late = READ_ONCE(ctx->dead);
+	if (late)
+		bgdma_group_take_out(group);
 	xa_unlock(groups);
-	return 0;
+	if (late)
+		kvfree_rcu(group, rcu);
+	return late ? -ENODEV : 0;
 free:
 	kvfree(group);
 	return err == -EBUSY ? -EEXIST : err;
@@ -190,20 +214,6 @@ static void bgdma_group_release(struct bgdma_ctx *ctx,
 				bgdma_waiters_wake(&region->gate->waiters);
 		}
 	}
-}
-
-static void bgdma_group_take_out(struct bgdma_group *group)
-{
-	struct bgdma_partition *part = group->ctx->partition;
-
-	list_del_init(&group->node);
-	__xa_erase(&part->groups,
-		   bgdma_group_key(part, group->number, group->ctx->rank));
-	/*
-	 * After the erase: who sees the new count does not find it any more, and
-	 * who remembers it asks anew before a grace period is over.
-	 */
-	smp_store_release(&part->groups_gone, part->groups_gone + 1);
 }
 
 /**

@@ -527,6 +527,7 @@ static void bgdma_tell_peers(struct bgdma_partition *part,
 
 	/* Who exchanges something with it just now is one of them. */
 	bgdma_busy_wait(&gone->busy);
+	bgdma_ctx_leave_waiters(gone);
 	bgdma_tell_all(&down, bgdma_tell_some);
 	if (down.gates)
 		bgdma_tell_all(&down, bgdma_tell_gates);
@@ -555,11 +556,12 @@ void bgdma_partition_detach(struct bgdma_ctx *ctx)
 	if (first) {
 		part->contexts--;
 		bgdma_partition_hide(part, ctx);
-		/* The next that has its place may bind the same at once. */
-		bgdma_groups_end(ctx);
 	}
 	if (tell)
 		bgdma_ctx_detach(ctx);
+	/* The next that has its place may bind the same at once. */
+	if (first)
+		bgdma_groups_end(ctx);
 	mutex_unlock(&part->lock);
 
 	/* Others come and go meanwhile, but nobody to its place. */

@@ -305,8 +305,8 @@ static inline void *xa_load(const struct xarray *xa, unsigned long index)
 	return index < FUZZ_SLOTS ? xa->slot[index] : NULL;
 }
 
-static inline int xa_insert(struct xarray *xa, unsigned long index, void *entry,
-			    gfp_t flags)
+static inline int __xa_insert(struct xarray *xa, unsigned long index, void *entry,
+			      gfp_t flags)
 {
 	if (xa->slot[index])
 		return -EBUSY;
