@@ -388,6 +388,7 @@ void bgdma_ctx_leave_waiters(struct bgdma_ctx *ctx)
 		if (fifo)
 			bgdma_waiters_wake(&fifo->waiters);
 		bgdma_slice_end();
+		cond_resched();
 	}
 	for (i = 0; i < ctx->n_rgq; i++) {
 		bgdma_slice_begin();
@@ -395,6 +396,7 @@ void bgdma_ctx_leave_waiters(struct bgdma_ctx *ctx)
 		if (queue)
 			bgdma_waiters_wake(&queue->waiters);
 		bgdma_slice_end();
+		cond_resched();
 	}
 	do {
 		bgdma_slice_begin();
