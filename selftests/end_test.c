@@ -470,7 +470,6 @@ static void live_on(void)
 	ready();
 }
 
-/* What they have to be told keeps nobody else waiting. */
 /* With much that is shared: it is given back at once, and others look at it. */
 static void come_and_go(__u32 rank)
 {
@@ -502,6 +501,7 @@ TEST_F_TIMEOUT(end, x3_who_come_and_go_tell_each_other, 120)
 	}
 }
 
+/* What they have to be told keeps nobody else waiting. */
 TEST_F_TIMEOUT(end, x3_beside_a_crowd, 120)
 {
 	struct rlimit files = { 4096, 4096 };

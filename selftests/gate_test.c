@@ -129,7 +129,6 @@ TEST_F(gate, ep1_first_come_first_served)
 	a->ic = of_a;
 }
 
-/* BEGIN waits at the gate, not in the FIFO: what is behind it goes on. */
 /* More than the gate lets in at a time. */
 TEST_F(gate, ep1_many_that_wait_are_let_in)
 {
@@ -158,6 +157,7 @@ TEST_F(gate, ep1_many_that_wait_are_let_in)
 	node_close(&more[1].n);
 }
 
+/* BEGIN waits at the gate, not in the FIFO: what is behind it goes on. */
 TEST_F(gate, ep1_begin_holds_up_nothing_behind_it)
 {
 	struct end *a = &self->a, *b = &self->b, *c = &self->c;
