@@ -156,7 +156,6 @@ TEST_F(hold, x2_of_doorbells_for_nothing)
 	struct node n[RINGERS];
 	struct inj f;
 	unsigned int i, k;
-	bool enough;
 
 	for (i = 0; i < RINGERS; i++) {
 		crowd_new(&n[i], 0, FIFOS);
@@ -164,13 +163,15 @@ TEST_F(hold, x2_of_doorbells_for_nothing)
 			ASSERT_EQ(0, inj_try(&f, &n[i], BGDMA_ID_ANY, 16));
 		must(doorbell(&n[i], BGDMA_DOORBELL_POOL));
 	}
-	enough = until(rung(n));
+	/* Mostly it has looked before all of them are rung. */
+	(void)until(rung(n));
+	if (!batches("rung").n)
+		SKIP(goto out, "no full batch: the engine looks faster than one can ring");
 	/* Those of the last context came in one go. */
 	EXPECT_GT(RUNG_MAX + FIFOS, batches("rung").largest);
+out:
 	for (i = 0; i < RINGERS; i++)
 		node_close(&n[i]);
-	if (!enough)
-		SKIP(return, "the engine is faster than who rings, on this host");
 }
 
 /* Whether there is one, which stays to be read. */
