@@ -242,6 +242,8 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * struct bgdma_ctx - one open file, and once attached one share of a node
  * @ref: the file, and streams that remember it as their peer
  * @calls: control calls under way, once attached
+ * @rings: doorbells that its own process rings just now, likewise: these run streams,
+ *	but never wait for a user
  * @busy: deliveries under way, once attached
  * @lock: control calls that change something
  * @map_lock: what can be mapped
@@ -261,6 +263,7 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * @who: itself as a principal
  * @attached: published; partition.lock
  * @dead: the partition, or the process, is gone
+ * @untold: it is detached, but did not leave its place; @detach_lock
  * @ending: somebody frees, or freed, what it holds
  * @released: freed what it held; @lock
  * @n_inj: room in @inj
@@ -314,6 +317,7 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
 struct bgdma_ctx {
 	struct kref ref;
 	struct bgdma_busy calls;
+	struct bgdma_busy rings;
 	struct bgdma_busy busy;
 	struct mutex lock;
 	struct mutex map_lock;
@@ -333,6 +337,7 @@ struct bgdma_ctx {
 	struct bgdma_principal who;
 	bool attached;
 	bool dead;
+	bool untold;
 	bool ending;
 	bool released;
 	u32 n_inj, n_rec, n_rgq, n_ctr[2];
@@ -665,6 +670,7 @@ int bgdma_partition_attach(struct bgdma_partition *part, struct bgdma_ctx *ctx,
 int bgdma_partition_publish(struct bgdma_ctx *ctx);
 void bgdma_partition_abandon(struct bgdma_ctx *ctx);
 void bgdma_partition_detach(struct bgdma_ctx *ctx);
+void bgdma_partition_leave(struct bgdma_ctx *ctx);
 struct bgdma_ctx *bgdma_partition_peer(struct bgdma_partition *part, u32 rank,
 				       u16 id);
 int bgdma_fabric_init(void);

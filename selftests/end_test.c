@@ -551,6 +551,108 @@ TEST_F(end, x3_of_many_contexts_at_once)
 	}
 }
 
+/* ---- The last piece --------------------------------------------------- */
+
+#define LATE_ENDS	8U
+#define LATE_BYTES	(64 * KIB)
+
+/* Puts to one after the other, in a memory that outlives who attached. */
+static struct {
+	struct node end[LATE_ENDS];
+	struct region mem[LATE_ENDS];
+	struct node n;
+	struct inj inj;
+	struct region src;
+	__u32 turn;
+} late;
+
+static int ring_on(void *arg)
+{
+	(void)arg;
+	for (; late.turn < LATE_ENDS; store(&late.turn, late.turn + 1)) {
+		struct bgdma_desc d = d_put(0, late.src.handle, 0,
+					    late.mem[late.turn].handle, 0,
+					    LATE_BYTES);
+
+		d.dst_ctx = htole16(late.end[late.turn].at.ctx);
+		put_in(&late.inj, &d);
+		store(&late.inj.user->tail, late.inj.tail);
+		store(&late.n.uctl->doorbell[0], 1ULL << late.inj.id);
+		if (doorbell(&late.n, 0))
+			break;
+	}
+	return 0;
+}
+
+/* Its files are gone while another process in its memory is in a doorbell. */
+static void leave_at(__u32 turn)
+{
+	static char stack[64 * KIB] __attribute__((aligned(16)));
+
+	node_new(&late.n, 2);
+	inj_new(&late.inj, &late.n);
+	region_new(&late.src, &late.n, LATE_BYTES);
+	memset(late.src.p, 1, LATE_BYTES);
+	must(clone(ring_on, stack + sizeof(stack),
+		   CLONE_VM | CLONE_PARENT | SIGCHLD, NULL));
+	while (load(&late.turn) < turn)
+		;
+	_exit(0);
+}
+
+/* Pages that are there, of all. */
+static __u32 landed(void)
+{
+	__u32 i, n = 0;
+	size_t at;
+
+	for (i = 0; i < LATE_ENDS; i++)
+		for (at = PAGE - 1; at < LATE_BYTES; at += PAGE)
+			n += load(&late.mem[i].p[at]);
+	return n;
+}
+
+static bool one_heard(void)
+{
+	__u32 i;
+
+	for (i = 0; i < LATE_ENDS; i++)
+		if (load(&late.end[i].kctl->events_tail))
+			return true;
+	return false;
+}
+
+TEST_F_TIMEOUT(end, x3_the_last_piece_comes_before_the_word, 120)
+{
+	__u32 life, i, before;
+	struct bgdma_event e;
+
+	finish(&self->a, &self->b);
+	partition_new("4x1x1", "poll-ns 0");
+	for (life = 0; life < 200 / slowness(); life++) {
+		for (i = 0; i < LATE_ENDS; i++) {
+			node_new(&late.end[i], 0);
+			region_new(&late.mem[i], &late.end[i], LATE_BYTES);
+		}
+		if (!must(fork()))
+			leave_at(1 + life % (LATE_ENDS - 1));
+		ASSERT_TRUE(until(one_heard()));
+		before = landed();
+		must(wait(NULL) < 0 ? -errno : 0);
+		must(wait(NULL) < 0 ? -errno : 0);
+		EXPECT_EQ(before, landed());
+		for (i = 0; i < LATE_ENDS; i++) {
+			/* Whoever has something of it heard of its end. */
+			if (late.mem[i].p[PAGE - 1])
+				EXPECT_TRUE(event_wait(&late.end[i],
+						       BGDMA_EVENT_PEER_DOWN,
+						       &e));
+			node_close(&late.end[i]);
+			munmap(late.mem[i].p, LATE_BYTES);
+		}
+	}
+}
+
 /* ---- Beginnings ------------------------------------------------------- */
 
 static void ignore(int signal)

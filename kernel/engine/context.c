@@ -521,13 +521,13 @@ static void bgdma_counters_end(struct bgdma_ctx *ctx)
  * bgdma_ctx_release() - free what a context holds
  * @ctx: of a file that is closed, or whose process ends
  *
- * Every peer was told when it returns. If no call is under way, every page is
- * unpinned and uncharged, too, and every id is free; else it has to be done again,
- * for which bgdma_call_end() sees to it. Doing it once more does nothing: the process
+ * If no doorbell is under way every peer was told when it returns. If no other call
+ * is, every page is unpinned and uncharged, too, and every id is free; else it has to be
+ * done again, for which bgdma_use_end() sees to it. Doing it once more does nothing: the process
  * that exits does it, the worker of its end, and whoever closes the file last. The
  * partition stays for the latter.
  *
- * Return: false if calls are under way.
+ * Return: false if calls or doorbells are under way.
  */
 bool bgdma_ctx_release(struct bgdma_ctx *ctx)
 {
@@ -539,8 +539,14 @@ bool bgdma_ctx_release(struct bgdma_ctx *ctx)
 		return true;
 	bgdma_partition_detach(ctx);
 	/* Whoever takes the last away goes on from here, or has it done. */
-	if (!xchg(&ctx->ending, true))
+	if (!xchg(&ctx->ending, true)) {
+		bgdma_busy_put(&ctx->rings);
 		bgdma_busy_put(&ctx->calls);
+	}
+	/* One that moves something: its scheduling is a user's choice, too. */
+	if (atomic_read_acquire(&ctx->rings.n))
+		return false;
+	bgdma_partition_leave(ctx);
 	if (atomic_read_acquire(&ctx->calls.n))
 		return false;
 	bgdma_busy_wait(&ctx->busy);

@@ -49,7 +49,7 @@ static void bgdma_process_free(struct kref *ref)
 /*
  * Nobody is waited for who is in the hands of a user: a call, of another process in
  * the same memory, may be in a page fault for as long as that one likes. When it ends
- * bgdma_call_end() has us come again.
+ * bgdma_use_end() has us come again.
  */
 static void bgdma_process_work(struct work_struct *work)
 {

@@ -159,7 +159,7 @@ static void bgdma_partition_kill(struct bgdma_partition *part)
 	unsigned long i;
 
 	mutex_lock(&part->lock);
-	part->dead = true;
+	WRITE_ONCE(part->dead, true);
 	xa_for_each(&part->members, i, ctx) {
 		if (ctx->dead)
 			continue;
@@ -369,8 +369,9 @@ int bgdma_partition_publish(struct bgdma_ctx *ctx)
 		part->contexts++;
 		if (!ctx->id && ctx->rank < BGDMA_FIRST_MAX)
 			rcu_assign_pointer(part->first[ctx->rank], ctx);
-		/* Both after all else, and pair with bgdma_call_begin(). */
+		/* All after all else, and pair with bgdma_use_begin(). */
 		atomic_set_release(&ctx->calls.n, 1);
+		atomic_set_release(&ctx->rings.n, 1);
 		/* In this order: who is not let in looks why. */
 		smp_store_release(&ctx->attached, true);
 	}
@@ -525,7 +526,10 @@ static void bgdma_tell_peers(struct bgdma_partition *part,
 {
 	struct bgdma_peer_down down = { .part = part, .gone = gone };
 
-	/* Who exchanges something with it just now is one of them. */
+	/*
+	 * Who exchanges something with it just now is one of them, and the pool's
+	 * threads may be in the last piece that it sends.
+	 */
 	bgdma_busy_wait(&gone->busy);
 	bgdma_ctx_leave_waiters(gone);
 	bgdma_tell_all(&down, bgdma_tell_some);
@@ -540,34 +544,53 @@ static void bgdma_tell_peers(struct bgdma_partition *part,
  * bgdma_partition_detach() - a context goes
  * @ctx: attached; may be detached already
  *
- * When it returns everybody was told, whoever called it first.
+ * Nobody finds it any more when it returns, and nobody can have its place before
+ * bgdma_partition_leave().
  *
  * Context: may sleep.
  */
 void bgdma_partition_detach(struct bgdma_ctx *ctx)
 {
 	struct bgdma_partition *part = ctx->partition;
-	bool first, tell;
 
 	mutex_lock(&ctx->detach_lock);
 	mutex_lock(&part->lock);
-	first = xa_load(&part->members, ctx->member) == ctx;
-	tell = first && !ctx->dead;
-	if (first) {
+	if (xa_load(&part->members, ctx->member) == ctx) {
 		part->contexts--;
 		bgdma_partition_hide(part, ctx);
-	}
-	if (tell)
-		bgdma_ctx_detach(ctx);
-	/* The next that has its place may bind the same at once. */
-	if (first)
+		ctx->untold = true;
+		/* Where the partition is dead it was detached with it. */
+		if (!ctx->dead)
+			bgdma_ctx_detach(ctx);
+		/* The next that has its place may bind the same at once. */
 		bgdma_groups_end(ctx);
+	}
 	mutex_unlock(&part->lock);
+	mutex_unlock(&ctx->detach_lock);
+}
 
-	/* Others come and go meanwhile, but nobody to its place. */
-	if (tell)
-		bgdma_tell_peers(part, ctx);
-	if (first) {
+/**
+ * bgdma_partition_leave() - a context is gone
+ * @ctx: detached, and no doorbell of it is under way; may have left already
+ *
+ * When it returns everybody was told, whoever called it first, and nothing that it
+ * sent lands any more.
+ *
+ * Context: may sleep.
+ */
+void bgdma_partition_leave(struct bgdma_ctx *ctx)
+{
+	struct bgdma_partition *part = ctx->partition;
+
+	mutex_lock(&ctx->detach_lock);
+	if (ctx->untold) {
+		ctx->untold = false;
+		/*
+		 * Others come and go meanwhile, but nobody to its place. Those of a
+		 * partition that was deleted know.
+		 */
+		if (!READ_ONCE(part->dead))
+			bgdma_tell_peers(part, ctx);
 		mutex_lock(&part->lock);
 		bgdma_partition_forget(part, ctx);
 		mutex_unlock(&part->lock);

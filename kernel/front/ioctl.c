@@ -608,10 +608,10 @@ long bgdma_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 	/* The one call of the data path looks nothing up. */
 	if (likely(cmd == BGDMA_IOC_DOORBELL)) {
-		err = bgdma_call_begin(ctx);
+		err = bgdma_ring_begin(ctx);
 		if (likely(!err)) {
 			err = bgdma_ioc_doorbell(ctx, arg);
-			bgdma_call_end(ctx);
+			bgdma_ring_end(ctx);
 		}
 		return err;
 	}
