@@ -303,4 +303,77 @@ TEST(x3_death_in_the_middle_of_chains)
 		EXPECT_TRUE(job_run(2, death, &victim, victim));
 }
 
+/* ---- The memory of chains is kept -------------------------------------- */
+
+#define KEPT_BYTES	100000
+
+static uint64_t kept_of(const struct module *module, uint64_t *bytes)
+{
+	struct bgdma_endpoint_stats stats;
+
+	bgdma_endpoint_stats(module->m.ep, &stats);
+	*bytes = stats.kept_bytes;
+	return stats.kept;
+}
+
+/* Message @i to ourselves, in so many portions. */
+static int chain_run(struct module *module, uint32_t i, uint32_t n,
+		     uint8_t *from, uint8_t *to, uint64_t bytes)
+{
+	message_fill(from, bytes, i);
+	require_is(0, announce(module, (struct bgdma_rendezvous_attr){
+			.word = i, .length = bytes, .data = from,
+			.portion = (bytes + n - 1) / n }));
+	require_is(0, take_next(module, i, (struct bgdma_accept_attr){
+			.length = bytes, .data = to }));
+	require_is(0, until_count(module, &module->done, 2UL * i + 2));
+	require(message_is(to, bytes, i));
+	return 0;
+}
+
+static int kept(uint32_t rank, uint32_t size, void *arg)
+{
+	static uint8_t from[KEPT_BYTES] PINNED, to[KEPT_BYTES] PINNED;
+	static struct module module;
+	uint64_t bytes, before;
+	uint32_t i, id;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	require_is(0, kept_of(&module, &bytes));
+	require_is(0, chain_run(&module, 0, 50, from, to, KEPT_BYTES));
+	/* Of the origin and of the target. */
+	require_is(2, kept_of(&module, &before));
+	require_is(0, chain_run(&module, 1, 30, from, to, KEPT_BYTES));
+	require_is(2, kept_of(&module, &bytes));
+	require_is(before, bytes);
+	/* Of a longer one is more; nothing beyond 4 MiB, and no more than eight. */
+	for (i = 2; i < 20; i++) {
+		require_is(0, chain_run(&module, i, i * 1000, from, to,
+					KEPT_BYTES));
+		require(kept_of(&module, &bytes) <= 8);
+		require(bytes > before && bytes <= 4 << 20);
+	}
+	/* Of one that was given up nothing is left. */
+	before = kept_of(&module, &bytes);
+	require_is(0, bgdma_rendezvous_send(module.m.ep,
+			&(struct bgdma_rendezvous_attr){
+			.operation = module.rts, .word = i, .data = from,
+			.length = KEPT_BYTES, .portion = 1000, .id = &id,
+			.done = on_done, .arg = &module }));
+	require_is(0, bgdma_rendezvous_cancel(module.m.ep, id));
+	require_is(0, until_count(&module, &module.ended, 2UL * i + 1));
+	require_is(-ECANCELED, module.last);
+	require_is(before - 1, kept_of(&module, &bytes));
+	return member_close(&module.m);
+}
+
+TEST(sp9_memory_of_a_chain_serves_the_next)
+{
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, kept, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

@@ -559,6 +559,8 @@ BGDMA_API int bgdma_endpoint_wait_until(struct bgdma_endpoint *ep,
  * @packets: packets handed to callbacks
  * @deferred: times that a callback returned -EAGAIN
  * @sleeps: times that somebody slept in the kernel
+ * @kept: regions of chains that ended, kept for the next with the same peer
+ * @kept_bytes: of these; at most 4 MiB
  * @trouble: by enum bgdma_trouble
  */
 struct bgdma_endpoint_stats {
@@ -566,6 +568,8 @@ struct bgdma_endpoint_stats {
 	uint64_t packets;
 	uint64_t deferred;
 	uint64_t sleeps;
+	uint64_t kept;
+	uint64_t kept_bytes;
 	uint64_t trouble[BGDMA_TROUBLE_COUNT];
 };
 

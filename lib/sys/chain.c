@@ -74,9 +74,9 @@ int chain_offer(struct bgdma_endpoint *ep, struct request *r,
 	r->chains = chains_of(pace->in_flight, r->portions);
 	r->packets = pace->packets;
 	/* Local writes are for messages to oneself. */
-	ret = bgdma_region_alloc(ep->ctx, (r->portions - 1) * DESC,
-				 BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE,
-				 &r->chain);
+	ret = chain_memory(ep, r, (r->portions - 1) * DESC,
+			   BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE,
+			   BGDMA_RIGHT_WRITE | BGDMA_RIGHT_FETCH);
 	if (ret)
 		return ret;
 	desc = bgdma_region_addr(r->chain);
@@ -84,8 +84,7 @@ int chain_offer(struct bgdma_endpoint *ep, struct request *r,
 		origin_rget(&desc[k - 1], self, RGQ_PAIRS, COOKIE_ORIGIN |
 			    cookie_portion(k) | tokens_make(r->token, 0),
 			    nowhere, PAIR);
-	return request_grant(ep, r, r->chain, BGDMA_RIGHT_WRITE |
-					      BGDMA_RIGHT_FETCH);
+	return 0;
 }
 
 /* A descriptor as we wrote it, but for what its target fills in. */
@@ -226,8 +225,8 @@ int chain_prepare(struct bgdma_endpoint *ep, struct request *r)
 	uint32_t k;
 	int ret;
 
-	ret = bgdma_region_alloc(ep->ctx, filled_at(r) + linked(r) * DESC,
-				 BGDMA_LOCAL_READ, &r->chain);
+	ret = chain_memory(ep, r, filled_at(r) + linked(r) * DESC,
+			   BGDMA_LOCAL_READ, BGDMA_RIGHT_FETCH);
 	if (ret)
 		return ret;
 	o = chain_desc(r, filled_at(r));
@@ -242,7 +241,7 @@ int chain_prepare(struct bgdma_endpoint *ep, struct request *r)
 			    tokens_make(r->rts.token, r->token), from,
 			    n * (uint32_t)DESC);
 	}
-	return request_grant(ep, r, r->chain, BGDMA_RIGHT_FETCH);
+	return 0;
 }
 
 /* One put for all of them. */

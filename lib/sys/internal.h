@@ -273,6 +273,16 @@ struct who {
 
 enum state { STATE_OPEN, STATE_FAILED, STATE_COMMITTED };
 
+/* Memory of a chain that is over, see kept.c. */
+struct kept {
+	struct bgdma_region *region;
+	uint32_t rank;
+	bool target;			/* we were */
+};
+
+#define KEPT_MAX	8U
+#define KEPT_BYTES_MAX	(4U << 20)	/* of all; one chain of 20,000 portions */
+
 struct module {
 	struct module *next;
 	struct bgdma_module_attr attr;
@@ -317,6 +327,8 @@ struct bgdma_endpoint {
 	struct queue suspects;		/* failed, see fail.c */
 	uint64_t answers;		/* CTS begun: what marks are told by */
 	uint64_t events_lost;		/* as last seen */
+	struct kept kept[KEPT_MAX];
+	uint32_t kept_next;		/* to make room */
 	uint32_t in_flight;		/* portions, where pacing is ours to say */
 	bool marks_due;			/* or stops, of some peer, or probes */
 	bool no_room;			/* and no packet will tell of any */
@@ -603,6 +615,15 @@ int chain_prepare(struct bgdma_endpoint *ep, struct request *r);
 void chain_stop(struct request *r);
 /* Target: fill in the origin's descriptors and start (SP-3a, SP-4). */
 int chain_send(struct bgdma_endpoint *ep, struct request *r);
+
+/* kept.c */
+/* Memory for a chain that its peer may use by @rights. */
+int chain_memory(struct bgdma_endpoint *ep, struct request *r, uint64_t bytes,
+		 uint32_t local, uint32_t rights);
+/* It needs it no more; @well: nor is anything of it under way. */
+void chain_memory_end(struct bgdma_endpoint *ep, struct request *r, bool well);
+/* What is kept for a peer that has gone. */
+void kept_drop(struct bgdma_endpoint *ep, uint32_t rank);
 
 /* pacing.c */
 /* Fill in what the caller left open. */

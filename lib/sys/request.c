@@ -200,8 +200,8 @@ void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 		memory_defined(r->addr, r->bytes);
 	if (r->region)
 		(void)bgdma_region_free(r->region);
-	if (r->chain)
-		(void)bgdma_region_free(r->chain);
+	chain_memory_end(ep, r, !result && !r->stopped && !r->halted &&
+				!r->doubt && !r->suspect);
 	request_unqueue(ep, r);
 	chains_end(ep, r);
 	if (r->suspect)
@@ -221,6 +221,7 @@ void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 
 void request_undo(struct bgdma_endpoint *ep, struct request *r)
 {
+	chain_memory_end(ep, r, false);
 	r->done = NULL;
 	request_end(ep, r, 0);
 }
@@ -235,6 +236,7 @@ void requests_fail(struct bgdma_endpoint *ep, uint32_t rank)
 		if (r->rank == rank)
 			request_broken(ep, r, -EHOSTDOWN, BGDMA_E_PEER_DOWN, 0);
 	}
+	kept_drop(ep, rank);
 }
 
 unsigned int requests_ended(struct bgdma_endpoint *ep)
