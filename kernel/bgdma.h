@@ -261,6 +261,7 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * @rank: node
  * @id: number among the contexts of the node
  * @who: itself as a principal
+ * @watch: hears of the end of all others of its owner
  * @attached: published; partition.lock
  * @dead: the partition, or the process, is gone
  * @untold: it is detached, but did not leave its place; @detach_lock
@@ -335,6 +336,7 @@ struct bgdma_ctx {
 	u32 rank;
 	u16 id;
 	struct bgdma_principal who;
+	bool watch;
 	bool attached;
 	bool dead;
 	bool untold;

@@ -551,6 +551,47 @@ TEST_F(end, x3_of_many_contexts_at_once)
 	}
 }
 
+/* ---- Who watches --------------------------------------------------------- */
+
+static int come_and_leave(void *arg)
+{
+	struct node n;
+
+	(void)arg;
+	node_new(&n, 2);
+	node_close(&n);
+	return 0;
+}
+
+static bool heard(struct node *n, __u32 rank)
+{
+	while (n->events_head < load(&n->kctl->events_tail)) {
+		const struct bgdma_event *e =
+			&n->events[n->events_head++ & (n->at.events - 1)];
+
+		if (e->type == BGDMA_EVENT_PEER_DOWN && e->peer_rank == rank)
+			return true;
+	}
+	return false;
+}
+
+/* Nothing was exchanged; those of others are none of its business. */
+TEST_F(end, x3_who_watches_hears_of_those_of_its_user)
+{
+	const struct bgdma_attach watch = {
+		.flags = BGDMA_ATTACH_WATCH, .ctx = BGDMA_CTX_ANY,
+	};
+	struct node n;
+
+	must(node_try(&n, PARTITION, 3, &watch));
+	must(in_child(come_and_leave, NULL));
+	EXPECT_TRUE(heard(&n, 2));
+	EXPECT_FALSE(heard(&self->a.n, 2));
+	must(as_user(1000, come_and_leave, NULL));
+	EXPECT_FALSE(heard(&n, 2));
+	node_close(&n);
+}
+
 /* ---- The last piece --------------------------------------------------- */
 
 #define LATE_ENDS	8U

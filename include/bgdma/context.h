@@ -24,6 +24,8 @@ BGDMA_BEGIN_DECLS
  * @rec_counters: reception counters; 0: 64
  * @events: entries of the events ring, a power of two; 0: 64
  * @spin_ns: nanoseconds that BGDMA_SPIN_THEN_SLEEP spins for; 0: 20,000
+ * @watch: hear of the end of every context of the same user in the partition (X-3),
+ *	not only of those that something was exchanged with
  */
 struct bgdma_attach_attr {
 	const char *partition;
@@ -37,6 +39,7 @@ struct bgdma_attach_attr {
 	uint32_t rec_counters;
 	uint32_t events;
 	uint32_t spin_ns;
+	bool watch;
 };
 
 /**

@@ -244,6 +244,7 @@ int bgdma_ctx_attach(struct bgdma_ctx *ctx, struct bgdma_attach *arg)
 		return err;
 	}
 	ctx->rank = arg->rank;
+	ctx->watch = arg->flags & BGDMA_ATTACH_WATCH;
 	ctx->mm = current->mm;
 	mmgrab(ctx->mm);
 	ctx->files = current->files;

@@ -452,10 +452,18 @@ static void bgdma_tell_one(struct bgdma_peer_down *down, struct bgdma_ctx *peer,
 		set_bit(down->gone->rank % 1024, peer->talked);
 }
 
+/* Others' contexts may come and go as fast as they like: nobody watches those. */
+static bool bgdma_hears(const struct bgdma_peer_down *down,
+			const struct bgdma_ctx *peer)
+{
+	return test_bit(down->gone->rank % 1024, peer->talked) ||
+	       (peer->watch && peer->user == down->gone->user);
+}
+
 static bool bgdma_tell_some(struct bgdma_peer_down *down,
 			    struct bgdma_ctx *peer)
 {
-	bool talked = test_bit(down->gone->rank % 1024, peer->talked), some;
+	bool talked = bgdma_hears(down, peer), some;
 
 	if (!list_empty(&peer->gates))
 		down->gates = true;

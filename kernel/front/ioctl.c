@@ -103,7 +103,7 @@ static int bgdma_ioc_attach(struct bgdma_call *call)
 	struct bgdma_partition *part;
 	int err;
 
-	if (arg->flags || arg->resv || arg->resv1 ||
+	if (arg->flags & ~BGDMA_ATTACH_WATCH || arg->resv || arg->resv1 ||
 	    strnlen(arg->partition, BGDMA_NAME_MAX) == BGDMA_NAME_MAX)
 		return -EINVAL;
 

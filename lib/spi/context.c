@@ -141,6 +141,7 @@ static int ctx_do_attach(struct bgdma_ctx *ctx,
 	uapi->size = sizeof(*uapi);
 	snprintf(uapi->partition, sizeof(uapi->partition), "%s",
 		 attr->partition);
+	uapi->flags = attr->watch ? BGDMA_ATTACH_WATCH : 0;
 	uapi->rank = attr->rank;
 	uapi->ctx = attr->fixed_ctx ? attr->ctx : BGDMA_CTX_ANY;
 	uapi->inj_fifos = attr->inj_fifos;

@@ -622,10 +622,13 @@ struct bgdma_query {
 	__aligned_u64 tree_ops;
 };
 
+/* struct bgdma_attach: flags */
+#define BGDMA_ATTACH_WATCH	(1U << 0)	/* hear of the end of all of the same user */
+
 /**
  * struct bgdma_attach - BGDMA_IOC_ATTACH: become a context of a node
  * @size: sizeof(struct bgdma_attach)
- * @flags: 0
+ * @flags: BGDMA_ATTACH_*
  * @partition: name, zero-terminated
  * @rank: node
  * @ctx: in: context number wanted or BGDMA_CTX_ANY for the lowest; out: given
