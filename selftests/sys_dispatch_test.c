@@ -207,6 +207,58 @@ TEST(dp1_disagreement_is_named_on_all)
 	}
 }
 
+/* As the registry tells the others what a process has. */
+struct forged_card {
+	struct bgdma_peer at;
+	uint32_t count, probes, resv;
+	uint64_t digest;
+};
+
+struct forged_entry {
+	uint32_t type, flags;
+	char module[BGDMA_OPERATION_NAME_MAX];
+	char name[BGDMA_OPERATION_NAME_MAX];
+};
+
+/* Process 1 has no endpoint: it only says what it has. */
+static int endless(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_job_attr job = {
+		.wiring = "env", .timeout_ms = 20000 * slowness(),
+	};
+	struct forged_card card = { .count = 1 };
+	struct bgdma_disagreement why;
+	struct forged_entry entry;
+	struct member m;
+
+	(void)size;
+	(void)arg;
+	if (rank == 0) {
+		require_is(0, member_open(&m, NULL));
+		require_is(-EPROTO, bgdma_endpoint_commit(m.ep, &why));
+		require(memchr(why.module, 0, sizeof(why.module)));
+		require(memchr(why.name, 0, sizeof(why.name)));
+		return member_close(&m);
+	}
+	memset(&entry, 'A', sizeof(entry));
+	entry.type = 0;
+	entry.flags = 0;
+	require_is(0, bgdma_job_open(&m.job, &job));
+	require_is(0, bgdma_job_put(m.job, "0.card.0", &card, sizeof(card)));
+	require_is(0, bgdma_job_fence(m.job));
+	require_is(0, bgdma_job_put(m.job, "0.op.0", &entry, sizeof(entry)));
+	require_is(0, bgdma_job_fence(m.job));
+	require_is(0, bgdma_job_fence(m.job));
+	bgdma_job_close(m.job);
+	return 0;
+}
+
+TEST(dp1_x2_names_of_a_disagreement_end)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, endless, NULL, -1));
+}
+
 /* ---- DP-2: two tables -------------------------------------------------- */
 
 struct mark {

@@ -291,8 +291,9 @@ static int disagreement_find(struct bgdma_endpoint *ep,
 	why->node = cards[rank].at.node;
 	why->missing = order < 0;
 	why->type = e->type;
-	memcpy(why->module, e->module, sizeof(why->module));
-	memcpy(why->name, e->name, sizeof(why->name));
+	/* Another process wrote them: they may have no end. */
+	memcpy(why->module, e->module, sizeof(why->module) - 1);
+	memcpy(why->name, e->name, sizeof(why->name) - 1);
 	return -EPROTO;
 }
 
