@@ -568,4 +568,31 @@ TEST(processes_share_a_node)
 	EXPECT_TRUE(job_run(4, share_node, NULL, -1));
 }
 
+/* Nothing was ever sent, or is to be: it waits for the first. */
+static int wait_for_the_dead(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_endpoint_stats stats;
+	static struct module module;
+	int ret = 0;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	require_is(0, bgdma_job_fence(module.m.job));
+	if (rank == 1)
+		kill(getpid(), SIGKILL);
+	do {
+		ret = bgdma_endpoint_wait(module.m.ep, (int64_t)PATIENCE_NS);
+		bgdma_endpoint_stats(module.m.ep, &stats);
+	} while (!ret && !stats.trouble[BGDMA_TROUBLE_PEER_DOWN]);
+	require_is(0, ret);
+	return member_leave(&module.m);
+}
+
+TEST(x3_death_is_heard_by_who_never_talked)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, wait_for_the_dead, NULL, 1));
+}
+
 TEST_HARNESS_MAIN

@@ -3,6 +3,10 @@
  * Rendezvous (LC-1 to LC-6): every byte of every message, with counters of
  * their own and shared ones, and what happens when it does not go well.
  */
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
 #include "kselftest_harness.h"
 #include "sys_module.h"
 
@@ -468,6 +472,171 @@ TEST(lc6_one_that_waits_for_room_ends)
 {
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, ended_early, NULL, -1));
+}
+
+/* ---- Memory that may not be locked ---------------------------------------- */
+
+#define UNLOCKED	100000
+
+static const struct crossing unlocked[] = {
+	{ UNLOCKED, BGDMA_PORTION_WHOLE, UNLOCKED, 0 },
+	{ UNLOCKED, 7000, UNLOCKED, 0 },
+	{ UNLOCKED, 7000, UNLOCKED, 4 },
+	{ UNLOCKED, BGDMA_PORTION_WHOLE, 12345, 0 },
+	{ 1, BGDMA_PORTION_WHOLE, 1, 0 },
+	{ UNLOCKED, 7000, 12345, 0 },
+};
+
+/* Root may lock as much as he likes, and there is no limit that he has not. */
+static int lock_nothing(void)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct caps[2];
+	const struct rlimit none = { 0 };
+
+	require_is(0, syscall(SYS_capget, &head, caps));
+	caps[0].effective &= ~(1U << CAP_IPC_LOCK);
+	require_is(0, syscall(SYS_capset, &head, caps));
+	return setrlimit(RLIMIT_MEMLOCK, &none);
+}
+
+static int cross_unlocked(uint32_t rank, uint32_t size, void *arg)
+{
+	static uint8_t mem[UNLOCKED + 1] PINNED;
+	static struct module module;
+	struct bgdma_region *region;
+
+	(void)rank;
+	(void)size;
+	require_is(0, module_open(&module, *(struct bgdma_endpoint_attr *)arg));
+	require_is(0, lock_nothing());
+	require_is(-ENOMEM, bgdma_region_register(
+			bgdma_endpoint_ctx(module.m.ep), mem, UNLOCKED,
+			BGDMA_LOCAL_READ, &region));
+	return messages_cross(&module, unlocked,
+			      sizeof(unlocked) / sizeof(unlocked[0]),
+			      BGDMA_PORTIONS_PUT, mem);
+}
+
+TEST(lc6_memory_that_may_not_be_locked)
+{
+	struct bgdma_endpoint_attr attr = { 0 };
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, cross_unlocked, &attr, -1));
+	attr.counters = BGDMA_COUNTERS_SHARED;
+	EXPECT_TRUE(job_run(2, cross_unlocked, &attr, -1));
+}
+
+/* ---- A place that leaves its region -------------------------------------- */
+
+#define PLACE		8000UL
+#define PLACE_PAGE	4096UL
+
+struct place {
+	enum bgdma_counter_policy counters;
+	enum bgdma_portions portions;
+};
+
+static int place_beyond(uint32_t rank, uint32_t size, void *arg)
+{
+	static uint8_t mem[4 * PLACE_PAGE] PINNED;
+	static struct module module;
+	const struct place *place = arg;
+	struct bgdma_region *region;
+	uint32_t i;
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			.counters = place->counters }));
+	if (rank == 0) {
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .length = PLACE, .data = mem,
+				.portion = 1000, .portions = place->portions }));
+		require_is(0, until_count(&module, &module.ended, 1));
+		return module_close(&module);
+	}
+	memset(mem, 0xee, sizeof(mem));
+	require_is(0, bgdma_region_register(bgdma_endpoint_ctx(module.m.ep),
+			mem, PLACE_PAGE, BGDMA_LOCAL_WRITE, &region));
+	require_is(0, bgdma_endpoint_expose(module.m.ep, region,
+					    BGDMA_RIGHT_WRITE));
+	for (i = 0; i < 3; i++)
+		require_is(-EINVAL, take_next(&module, 0,
+				(struct bgdma_accept_attr){ .length = PLACE,
+				.to = { region, i ? i * PLACE_PAGE - 1 : 0 } }));
+	require_is(-EINVAL, take_next(&module, 0, (struct bgdma_accept_attr){
+			.length = PLACE, .to = { region, UINT64_MAX - 100 } }));
+	/* It is still to be answered. */
+	require_is(0, take_next(&module, 0, (struct bgdma_accept_attr){
+			.length = 96, .to = { region, PLACE_PAGE - 96 } }));
+	require_is(0, until_count(&module, &module.ended, 1));
+	require_is(0, module.last);
+	for (i = PLACE_PAGE; i < sizeof(mem); i++)
+		require(mem[i] == 0xee);
+	return module_close(&module);
+}
+
+TEST(lc1_a_place_that_leaves_its_region)
+{
+	struct place place[] = {
+		{ BGDMA_COUNTERS_AUTO, BGDMA_PORTIONS_PUT },
+		{ BGDMA_COUNTERS_SHARED, BGDMA_PORTIONS_PUT },
+		{ BGDMA_COUNTERS_AUTO, BGDMA_PORTIONS_PACKETS },
+	};
+	unsigned int i;
+
+	partition_new("2x1x1", "");
+	for (i = 0; i < 3; i++)
+		EXPECT_TRUE(job_run(2, place_beyond, &place[i], -1));
+}
+
+/* ---- The end of an endpoint ---------------------------------------------- */
+
+static int sent_at_the_end;
+
+static void on_end_send(void *arg, int result, uint64_t bytes)
+{
+	struct module *module = arg;
+
+	(void)bytes;
+	module->last = result;
+	sent_at_the_end = bgdma_endpoint_send(module->m.ep,
+			&(struct bgdma_send_attr){ .operation = module->eager,
+			.dest = 1, .word = 1 });
+	module->ended.is++;
+}
+
+static int end_with_messages(uint32_t rank, uint32_t size, void *arg)
+{
+	static uint8_t mem[PLACE] PINNED;
+	static struct module module;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	if (rank == 0)
+		require_is(0, bgdma_rendezvous_send(module.m.ep,
+				&(struct bgdma_rendezvous_attr){
+				.operation = module.rts, .dest = 1,
+				.length = PLACE, .data = mem,
+				.done = on_end_send, .arg = &module }));
+	require_is(0, bgdma_job_fence(module.m.job));
+	require_is(0, member_leave(&module.m));
+	if (rank == 0) {
+		require_is(1, module.ended.is);
+		require_is(-ECANCELED, module.last);
+		require_is(-ENOTCONN, sent_at_the_end);
+	}
+	return 0;
+}
+
+TEST(lc1_what_ends_with_the_endpoint_sends_no_more)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, end_with_messages, NULL, -1));
 }
 
 TEST_HARNESS_MAIN

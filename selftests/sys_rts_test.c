@@ -98,13 +98,11 @@ static const struct forgery wholes[] = {
 	WHOLE(FAILS, SET(counter, UINT32_MAX - 1)),
 	WHOLE(FAILS, SET(counter, HANDLE(LEASED))),
 	WHOLE(FAILS, SET(counter, HANDLE(LEASED)), SET(flags, RTS_SHARED)),
-	/* Queues and FIFOs that there are not. */
-	WHOLE(FAILS, SET(queue, 77)),
-	WHOLE(FAILS, SET(queue, UINT16_MAX)),
-	WHOLE(FINE, SET(queue, 2)),
-	WHOLE(ENDS, SET(fifo, 77), SET(flags, RTS_SHARED)),
-	WHOLE(ENDS, SET(fifo, UINT16_MAX), SET(flags, RTS_SHARED)),
-	WHOLE(FINE, SET(fifo, DATA_FIFO), SET(flags, RTS_SHARED)),
+	/* Answers go one way only. */
+	WHOLE(MALFORMED, SET(queue, 77)),
+	WHOLE(MALFORMED, SET(queue, 2)),
+	WHOLE(MALFORMED, SET(fifo, 77), SET(flags, RTS_SHARED)),
+	WHOLE(MALFORMED, SET(fifo, DATA_FIFO), SET(flags, RTS_SHARED)),
 	/* Of a chain that it has not. */
 	WHOLE(FINE, SET(chain_region, 12345), SET(chain_offset, UINT64_MAX)),
 	WHOLE(FINE, SET(flags, RTS_PACKETS)),
@@ -141,7 +139,7 @@ static const struct forgery chains[] = {
 	PACED(FAILS, SET(region, HANDLE(SECRET)), SET(flags, RTS_SHARED)),
 	PACED(FAILS, SET(counter, 12345)),
 	PACED(FAILS, SET(counter, HANDLE(LEASED)), SET(in_flight, 2)),
-	PACED(ENDS, SET(fifo, 77)),
+	PACED(MALFORMED, SET(fifo, 77)),
 };
 
 struct row {

@@ -11,6 +11,17 @@
 BGDMA_BEGIN_DECLS
 
 /**
+ * bgdma_events_pending() - events that were not released
+ * @ctx: context
+ *
+ * What is pending now is no more than the ring has room for; others may follow.
+ *
+ * Thread safety: as bgdma_event_peek().
+ * Return: how many.
+ */
+BGDMA_API uint32_t bgdma_events_pending(const struct bgdma_ctx *ctx);
+
+/**
  * bgdma_event_peek() - the oldest event that was not released, in place
  * @ctx: context
  *

@@ -44,7 +44,8 @@ typedef void bgdma_done_fn(void *arg, int result, uint64_t bytes);
  * @dest: rank in the job
  * @word: as in struct bgdma_send_attr
  * @length: bytes, 1 to BGDMA_RENDEZVOUS_MAX
- * @data: memory anywhere, which is registered until the end; NULL: see @from
+ * @data: memory anywhere, which is registered until the end, or copied if the user
+ *	may lock no more (RLIMIT_MEMLOCK); NULL: see @from
  * @from: a place in a region that bgdma_endpoint_expose() has shown
  * @deterministic: route of the data; else adaptive (LC-5)
  * @portion: bytes; a longer message crosses in portions of about so many, each
@@ -148,7 +149,7 @@ BGDMA_API int bgdma_rts_read(struct bgdma_rts *rts, uint32_t rank,
 /**
  * struct bgdma_accept_attr - where a message goes
  * @length: room; what is more is not moved
- * @data: memory anywhere, which is registered until the end; NULL: see @to
+ * @data: memory anywhere, registered until the end or copied likewise; NULL: see @to
  * @to: a place in a region that bgdma_endpoint_expose() has shown
  * @done: called at the end, not before bgdma_rendezvous_accept() has returned
  * @arg: for @done
@@ -177,8 +178,9 @@ bgdma_rendezvous_accept_sized(struct bgdma_endpoint *ep,
  * @rts: answered once
  * @attr: where to
  *
- * Return: 0; -EHOSTDOWN; -EINVAL; -ENOMEM; what bgdma_region_register() and
- * bgdma_region_grant() return. It is still to be answered after an error.
+ * Return: 0; -EHOSTDOWN; -EINVAL, also for a place that leaves its region; -ENOMEM;
+ * what bgdma_region_register() and bgdma_region_grant() return. It is still to be
+ * answered after an error.
  */
 static inline int
 bgdma_rendezvous_accept(struct bgdma_endpoint *ep, const struct bgdma_rts *rts,

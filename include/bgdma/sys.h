@@ -515,8 +515,8 @@ static inline int bgdma_endpoint_send(struct bgdma_endpoint *ep,
  * @ep: endpoint, committed
  * @budget: packets at most; 0: 64
  *
- * Control packets come first. Never sleeps; no system call when there is
- * nothing.
+ * Control packets come first, but next time data if they took all of it. Never
+ * sleeps; no system call when there is nothing.
  *
  * Return: packets handled; -ENODEV the partition is gone; -ENOTCONN.
  */

@@ -105,12 +105,13 @@ static struct bgdma_desc origin_wanted(const struct bgdma_endpoint *ep,
 	return want;
 }
 
-uint32_t chain_damaged(const struct bgdma_endpoint *ep, const struct request *r)
+uint32_t chain_damaged(const struct bgdma_endpoint *ep, const struct request *r,
+		       uint32_t first, uint32_t count)
 {
 	struct bgdma_desc found, want;
 	uint32_t k;
 
-	for (k = 1; k < r->portions; k++) {
+	for (k = first; k < first + count; k++) {
 		memcpy(&found, (struct bgdma_desc *)bgdma_region_addr(r->chain) +
 			       k - 1, sizeof(found));
 		want = origin_wanted(ep, r, k, &found);

@@ -114,6 +114,7 @@ static int context_create(struct bgdma_endpoint *ep)
 		.inj_counters = with_spare(a->inj_counters),
 		.rec_counters = with_spare(a->rec_counters),
 		.events = EVENTS_MIN,
+		.watch = true,
 	};
 
 	/* Room to hear of the death of all others at the same time. */
@@ -199,7 +200,6 @@ int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 	ep->last.rank = BGDMA_STRANGER;
 	ep->last_key = UINT64_MAX;	/* of no packet */
 	ep->wake_fd = -1;
-	queue_init(&ep->unanswered);
 	queue_init(&ep->ended);
 	queue_init(&ep->parked);
 	queue_init(&ep->suspects);
@@ -266,6 +266,8 @@ void bgdma_endpoint_destroy(struct bgdma_endpoint *ep)
 	progress_stop(ep);
 	if (ep->state == STATE_COMMITTED)
 		channels_flush(ep);
+	/* Whatever a callback asks for from now on is refused. */
+	ep->state = STATE_CLOSED;
 	for (i = 0; ep->channel && i < channels_count(ep); i++)
 		channel_destroy(&ep->channel[i]);
 	bgdma_detach(ep->ctx);
@@ -332,7 +334,7 @@ static struct who *who_slot(struct bgdma_endpoint *ep, uint64_t key)
 
 	do {
 		who = &ep->who[i++ & ep->who_mask];
-	} while (who->rank != BGDMA_STRANGER && who->key != key);
+	} while (who->used && who->key != key);
 	return who;
 }
 
@@ -341,6 +343,12 @@ uint32_t endpoint_who_slow(struct bgdma_endpoint *ep, uint64_t key)
 	ep->last.key = key;
 	ep->last.rank = who_slot(ep, key)->rank;
 	return ep->last.rank;
+}
+
+void endpoint_forget(struct bgdma_endpoint *ep, const struct bgdma_peer *at)
+{
+	who_slot(ep, who_key(at->node, at->ctx))->rank = BGDMA_STRANGER;
+	ep->last.rank = BGDMA_STRANGER;
 }
 
 /*
@@ -416,6 +424,7 @@ int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at)
 		who = who_slot(ep, who_key(at[i].node, at[i].ctx));
 		who->key = who_key(at[i].node, at[i].ctx);
 		who->rank = i;
+		who->used = true;
 	}
 	return doors_open(ep);
 }

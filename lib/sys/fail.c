@@ -140,6 +140,8 @@ int on_cut(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	return 0;
 }
 
+#define STOPS_BUDGET	16	/* answers to one peer in one progress */
+
 /* ---- Cancelling -------------------------------------------------------- */
 
 /*
@@ -186,19 +188,26 @@ static int stop_answer(struct bgdma_endpoint *ep, uint32_t rank,
 	return rget_send(ep, rank, RGQ_CTS, 0, &desc, 1);
 }
 
-void stops_progress(struct bgdma_endpoint *ep, uint32_t rank)
+/* Some, so that a peer that asked for thousands keeps nobody waiting. */
+unsigned int stops_progress(struct bgdma_endpoint *ep, uint32_t rank)
 {
 	struct peer *peer = &ep->peer[rank];
+	unsigned int n = 0;
 	struct stop *s;
 
 	while ((s = peer->stops_due)) {
-		if (stop_answer(ep, rank, s->told, s->token) == -EAGAIN) {
+		if (n == STOPS_BUDGET ||
+		    stop_answer(ep, rank, s->told, s->token) == -EAGAIN) {
 			ep->marks_due = true;
-			return;
+			return n;
 		}
 		peer->stops_due = s->next_due;
 		s->due = false;
+		n++;
 	}
+	if (peer->stops_again)
+		stops_again(ep, rank);
+	return n;
 }
 
 static void stop_due(struct peer *peer, struct stop *s)
@@ -225,9 +234,8 @@ static void stop_add(struct bgdma_endpoint *ep, uint32_t rank, uint32_t serial,
 	}
 	s = &peer->stops[serial % STOPS];
 	/* The origin of the one before has to be told first. */
-	if (s->due && s->told != serial)
-		stops_progress(ep, rank);
-	if (s->due && s->told != serial)
+	if (s->due && s->told != serial &&
+	    stop_answer(ep, rank, s->told, s->token) == -EAGAIN)
 		return;
 	if (s->serial && s->serial != serial &&
 	    (!s->lost || (int32_t)(s->serial - s->lost) > 0))
@@ -236,7 +244,7 @@ static void stop_add(struct bgdma_endpoint *ep, uint32_t rank, uint32_t serial,
 	s->told = serial;
 	s->token = token;
 	stop_due(peer, s);
-	stops_progress(ep, rank);
+	(void)stops_progress(ep, rank);
 }
 
 void stops_again(struct bgdma_endpoint *ep, uint32_t rank)
@@ -244,10 +252,15 @@ void stops_again(struct bgdma_endpoint *ep, uint32_t rank)
 	struct peer *peer = &ep->peer[rank];
 	struct stop *s;
 
+	/* Those that are answered now go on; then all once more. */
+	peer->stops_again = peer->stops_due;
+	if (peer->stops_again)
+		return;
 	for (s = peer->stops; s && s < peer->stops + STOPS; s++)
 		if (s->told)
 			stop_due(peer, s);
-	stops_progress(ep, rank);
+	if (peer->stops_due)
+		ep->marks_due = true;
 }
 
 bool stop_asked(struct bgdma_endpoint *ep, struct request *r)

@@ -89,6 +89,11 @@ struct sent {
 	uint64_t copied;	/* copies up to here end with it */
 };
 
+/* A queue of requests. */
+struct queue {
+	struct request *first, **last;
+};
+
 /*
  * An injection FIFO, and memory for copies of messages that its descriptors
  * name. Copies are given back in the order of the descriptors.
@@ -103,6 +108,7 @@ struct channel {
 	uint64_t copy_at;	/* of @copy in its region */
 	uint64_t copy_head;	/* bytes taken since creation */
 	uint64_t copy_tail;	/* bytes given back */
+	struct queue unanswered;	/* requests whose CTS found no room in it */
 };
 
 struct peer {
@@ -120,8 +126,11 @@ struct peer {
 	uint32_t chains;	/* that it is the origin of */
 	struct request *chain_first;	/* of those */
 	uint32_t serials;	/* RTS sent to it */
+	uint32_t examine;	/* why its chains are looked at, or 0 */
+	bool examine_again;
 	struct stop *stops;	/* by serial; NULL: none yet */
 	struct stop *stops_due;
+	bool stops_again;	/* when these are answered */
 };
 
 /* A token names a request: a slot of the table, and how often it was used. */
@@ -146,6 +155,7 @@ struct peer {
  * @portions: 1: it is not paced
  * @chains: portions in flight
  * @started: target: chains that are
+ * @examined: descriptors of @chain that were looked at, see refusal.c
  * @ends: chains that have ended, as packets told
  * @portion: target: bytes of all but the last
  * @chain: RGET descriptors of a paced message, and at the target those that
@@ -180,6 +190,7 @@ struct request {
 	bool doubt;
 	bool parked;			/* until other chains have ended */
 	bool counted;			/* in the chains of its peer */
+	bool by_copy;			/* target: @region is not where it goes */
 	uint32_t serial;
 	uint64_t rounds;
 	int64_t suspect_until;		/* 0: until there is room */
@@ -189,6 +200,7 @@ struct request {
 	uint32_t chains;
 	uint32_t started;
 	uint32_t ends;
+	uint32_t examined;
 	uint64_t portion;
 	struct bgdma_region *chain;
 	uint32_t counter;
@@ -246,11 +258,6 @@ struct token_slot {
 	uint32_t next_free;
 };
 
-/* A queue of requests. */
-struct queue {
-	struct request *first, **last;
-};
-
 /* Counters of a kind, in a row. */
 struct pool {
 	unsigned int kind;
@@ -268,10 +275,11 @@ struct pool {
 /* From node and context to rank, open addressing. */
 struct who {
 	uint64_t key;
-	uint32_t rank;		/* BGDMA_STRANGER: free */
+	uint32_t rank;		/* BGDMA_STRANGER: free, or it has gone */
+	bool used;
 };
 
-enum state { STATE_OPEN, STATE_FAILED, STATE_COMMITTED };
+enum state { STATE_OPEN, STATE_FAILED, STATE_COMMITTED, STATE_CLOSED };
 
 /* Memory of a chain that is over, see kept.c. */
 struct kept {
@@ -321,12 +329,13 @@ struct bgdma_endpoint {
 	uint32_t slots, free_slot;
 	struct request **by_origin;	/* as many; of targets */
 	uint32_t origins;		/* requests of ours to others */
-	struct queue unanswered;	/* their CTS found no room */
+	uint32_t unanswered;		/* in the queues of the channels */
 	struct queue parked;
 	struct queue ended;		/* and were not told so yet */
 	struct queue suspects;		/* failed, see fail.c */
 	uint64_t answers;		/* CTS begun: what marks are told by */
 	uint64_t events_lost;		/* as last seen */
+	uint32_t examines;		/* peers whose chains are looked at */
 	struct kept kept[KEPT_MAX];
 	uint32_t kept_next;		/* to make room */
 	uint32_t in_flight;		/* portions, where pacing is ours to say */
@@ -343,6 +352,7 @@ struct bgdma_endpoint {
 	uint64_t serial;	/* no other endpoint has it */
 	unsigned int followers;	/* in handled_cond */
 	bool inside;		/* a callback runs */
+	bool data_first;	/* the last budget went to control packets */
 	bool sleeping;		/* somebody sleeps in the kernel for all */
 	int wake_fd;		/* an eventfd that wakes him */
 	bool stop;		/* the thread has to end */
@@ -385,6 +395,9 @@ static inline uint32_t endpoint_who(struct bgdma_endpoint *ep, uint32_t node,
 		return ep->last.rank;
 	return endpoint_who_slow(ep, key);
 }
+
+/* It has gone: who comes to its place is nobody of the job. */
+void endpoint_forget(struct bgdma_endpoint *ep, const struct bgdma_peer *at);
 
 /* Learn where everybody is, and let them in. */
 int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at);
@@ -474,7 +487,8 @@ void requests_fail(struct bgdma_endpoint *ep, uint32_t rank);
 void requests_destroy(struct bgdma_endpoint *ep);
 unsigned int requests_ended(struct bgdma_endpoint *ep);
 void queue_init(struct queue *queue);
-void queue_remove(struct queue *queue, struct request *r);
+/* Out of the middle of a queue; was it there? */
+bool queue_remove(struct queue *queue, struct request *r);
 void queue_add(struct queue *queue, struct request *r);
 void queue_add_first(struct queue *queue, struct request *r);
 struct request *queue_take(struct queue *queue);
@@ -552,11 +566,17 @@ void chains_end(struct bgdma_endpoint *ep, struct request *r);
 void answer_begun(struct bgdma_endpoint *ep, struct request *r);
 /* Send those answers that found no room: how many. */
 unsigned int unanswered_progress(struct bgdma_endpoint *ep);
+/* Behind all others that wait for room in the channel of its CTS. */
+void unanswered_add(struct bgdma_endpoint *ep, struct request *r);
+/* If it is there. */
+void unanswered_remove(struct bgdma_endpoint *ep, struct request *r);
 
 /* refusal.c */
 bgdma_packet_fn on_mark;
-/* Send those marks that found no room. */
-void marks_progress(struct bgdma_endpoint *ep);
+/* Send what of marks, answers and probes found no room: how many answers. */
+unsigned int marks_progress(struct bgdma_endpoint *ep);
+/* Look at some of the chains whose targets are suspected: 1, so nobody sleeps. */
+unsigned int examine_progress(struct bgdma_endpoint *ep);
 /* A descriptor of ours was refused at @rank, or we refused one of it. */
 void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
 			const struct bgdma_event *event);
@@ -576,8 +596,8 @@ void probe_refused(struct bgdma_endpoint *ep, uint32_t rank, uint64_t word);
 
 /* fail.c */
 bgdma_packet_fn on_cut, on_stop;
-/* Answer those of a process that were not yet. */
-void stops_progress(struct bgdma_endpoint *ep, uint32_t rank);
+/* Answer some of those of a process that were not yet: how many. */
+unsigned int stops_progress(struct bgdma_endpoint *ep, uint32_t rank);
 /* Answer all of a process again: some answer may have been dropped. */
 void stops_again(struct bgdma_endpoint *ep, uint32_t rank);
 /* End a message that its origin has given up: false: it has not. */
@@ -601,9 +621,9 @@ int64_t suspects_next(const struct bgdma_endpoint *ep);
 /* Origin: write the descriptors O1 to On-1, unfilled (SP-2). */
 int chain_offer(struct bgdma_endpoint *ep, struct request *r,
 		const struct pace *pace);
-/* Origin: the first of them that its target made nonsense of, or 0. */
-uint32_t chain_damaged(const struct bgdma_endpoint *ep,
-		       const struct request *r);
+/* Origin: the first of so many of them that its target made nonsense of, or 0. */
+uint32_t chain_damaged(const struct bgdma_endpoint *ep, const struct request *r,
+		       uint32_t first, uint32_t count);
 /* The portion that a paced message has got to, or 0: it has not begun. */
 uint32_t chain_reached(const struct bgdma_endpoint *ep,
 		       const struct request *r);

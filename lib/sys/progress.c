@@ -110,6 +110,7 @@ static unsigned int gone_progress(struct bgdma_endpoint *ep)
 		info.rank = (uint32_t)(peer - ep->peer);
 		info.node = peer->at.node;
 		info.ctx = peer->at.ctx;
+		endpoint_forget(ep, &peer->at);
 		requests_fail(ep, info.rank);
 		endpoint_trouble(ep, &info);
 		n++;
@@ -151,8 +152,17 @@ packet_operation(struct bgdma_endpoint *ep, const struct bgdma_packet *packet)
 	return ep->last_op;
 }
 
+/*
+ * Control packets are never kept waiting by others, nor is one that may be refused
+ * for now allowed among them.
+ */
+static bool way_wrong(const struct operation *op, unsigned int way)
+{
+	return !(op->flags & BGDMA_OPERATION_CONTROL) != (way == WAY_DATA);
+}
+
 /* Return: 0: done with it; -EAGAIN: not yet. */
-static int packet_dispatch(struct bgdma_endpoint *ep,
+static int packet_dispatch(struct bgdma_endpoint *ep, unsigned int way,
 			   const struct bgdma_packet *packet)
 {
 	uint32_t rank = endpoint_who(ep, packet->src_rank, packet->src_ctx);
@@ -164,7 +174,7 @@ static int packet_dispatch(struct bgdma_endpoint *ep,
 		return 0;
 	}
 	op = packet_operation(ep, packet);
-	if (bgdma_unlikely(!op)) {
+	if (bgdma_unlikely(!op || way_wrong(op, way))) {
 		packet_trouble(ep, packet, rank, BGDMA_TROUBLE_UNKNOWN);
 		return 0;
 	}
@@ -190,7 +200,7 @@ static unsigned int way_progress(struct bgdma_endpoint *ep, unsigned int way,
 
 	ep->deferred[way] = false;
 	while (n < budget && (packet = bgdma_rec_peek(rec))) {
-		if (packet_dispatch(ep, packet)) {
+		if (packet_dispatch(ep, way, packet)) {
 			ep->deferred[way] = true;
 			break;
 		}
@@ -256,11 +266,13 @@ static void event_handle(struct bgdma_endpoint *ep,
 
 unsigned int events_progress(struct bgdma_endpoint *ep)
 {
+	/* Those that are there now: peers can make others as fast as we take them. */
+	uint32_t left = bgdma_events_pending(ep->ctx);
 	const struct bgdma_event *event;
 	unsigned int n = 0;
 	uint64_t lost;
 
-	while ((event = bgdma_event_peek(ep->ctx))) {
+	while (left-- && (event = bgdma_event_peek(ep->ctx))) {
 		event_handle(ep, event);
 		modules_event(ep, event);
 		bgdma_event_release(ep->ctx);
@@ -323,7 +335,7 @@ void bgdma_endpoint_wake(struct bgdma_endpoint *ep)
 
 /* ---- Progress ---------------------------------------------------------- */
 
-/* With the lock. What arrived last is handled last of all: control first. */
+/* With the lock. Control packets are first, but for one budget in two. */
 static int progress_locked(struct bgdma_endpoint *ep, unsigned int budget)
 {
 	unsigned int n;
@@ -331,13 +343,18 @@ static int progress_locked(struct bgdma_endpoint *ep, unsigned int budget)
 	if (ep->inside)
 		return 0;
 	ep->inside = true;
-	n = way_progress(ep, WAY_CONTROL, budget);
+	n = way_progress(ep, ep->data_first ? WAY_DATA : WAY_CONTROL, budget);
 	if (n < budget)
-		n += way_progress(ep, WAY_DATA, budget - n);
+		n += way_progress(ep, ep->data_first ? WAY_CONTROL : WAY_DATA,
+				  budget - n);
+	/* A flood of the one kind holds up the other for one budget. */
+	ep->data_first = n == budget && !ep->data_first;
 	/* Mostly there is nothing of these: that is not to cost a call. */
 	if (ep->requests || ep->marks_due)
 		n += rendezvous_progress(ep);
 	n += events_progress(ep);
+	if (bgdma_unlikely(ep->examines))
+		n += examine_progress(ep);
 	n += gone_progress(ep);
 	if (ep->ended.first)
 		n += requests_ended(ep);

@@ -16,6 +16,8 @@
 
 #include "internal.h"
 
+#define EXAMINE_BUDGET	1024	/* descriptors in one progress */
+
 /* A mark to where we answered: a packet back to us, behind all answers so far. */
 static void mark_send(struct bgdma_endpoint *ep, uint32_t rank)
 {
@@ -37,17 +39,19 @@ static void mark_send(struct bgdma_endpoint *ep, uint32_t rank)
 	ep->marks_due |= ep->peer[rank].mark_due;
 }
 
-void marks_progress(struct bgdma_endpoint *ep)
+unsigned int marks_progress(struct bgdma_endpoint *ep)
 {
+	unsigned int n = 0;
 	uint32_t rank;
 
 	ep->marks_due = false;
 	for (rank = 0; rank < ep->size; rank++) {
-		stops_progress(ep, rank);
+		n += stops_progress(ep, rank);
 		if (ep->peer[rank].mark_due)
 			mark_send(ep, rank);
 		probe_progress(ep, rank);
 	}
+	return n;
 }
 
 int on_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
@@ -70,7 +74,7 @@ int on_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 		}
 		r->begun = false;
 		r->answered = false;
-		queue_add(&ep->unanswered, r);
+		unanswered_add(ep, r);
 	}
 	if (doubt)
 		probe_begin(ep, rank, before);
@@ -96,22 +100,66 @@ static uint32_t portion_of(const struct request *r,
 
 /*
  * A descriptor of ours was refused that names no message of ours: its target
- * must have written nonsense over those that it was to fill in.
+ * must have written nonsense over those that it was to fill in. They may be many, and
+ * refusals too: some at a time, all of a peer's once.
  */
-static void chains_examine(struct bgdma_endpoint *ep, uint32_t rank,
-			   uint32_t code)
+static void examine_begin(struct bgdma_endpoint *ep, uint32_t rank,
+			  uint32_t code)
 {
-	struct request *r, *next;
-	uint32_t portion;
+	struct peer *peer = &ep->peer[rank];
+	struct request *r;
 
-	for (r = ep->requests; r; r = next) {
+	/* Those behind will be looked at, those before once more. */
+	peer->examine_again = peer->examine;
+	if (peer->examine)
+		return;
+	peer->examine = code;
+	ep->examines++;
+	for (r = ep->requests; r; r = r->next)
+		if (r->rank == rank)
+			r->examined = 0;
+}
+
+static void examine_end(struct bgdma_endpoint *ep, uint32_t rank)
+{
+	struct peer *peer = &ep->peer[rank];
+	uint32_t code = peer->examine;
+
+	peer->examine = 0;
+	ep->examines--;
+	if (peer->examine_again)
+		examine_begin(ep, rank, code);
+}
+
+/* Up to so many descriptors of a chain: how many. */
+static uint32_t chain_examine(struct bgdma_endpoint *ep, struct request *r,
+			      uint32_t budget)
+{
+	uint32_t left = r->portions - 1 - r->examined;
+	uint32_t n = left < budget ? left : budget, portion;
+
+	portion = chain_damaged(ep, r, r->examined + 1, n);
+	r->examined += n;
+	if (portion)
+		request_fail(ep, r, ep->peer[r->rank].examine, portion);
+	return n;
+}
+
+unsigned int examine_progress(struct bgdma_endpoint *ep)
+{
+	uint32_t budget = EXAMINE_BUDGET, rank;
+	struct request *r, *next;
+
+	for (r = ep->requests; r && budget; r = next) {
 		next = r->next;
-		if (r->target || r->rank != rank || !r->chain)
-			continue;
-		portion = chain_damaged(ep, r);
-		if (portion)
-			request_fail(ep, r, code, portion);
+		if (!r->target && r->chain && ep->peer[r->rank].examine)
+			budget -= chain_examine(ep, r, budget);
 	}
+	for (rank = 0; budget && rank < ep->size; rank++)
+		if (ep->peer[rank].examine)
+			examine_end(ep, rank);
+	/* Until the end nobody sleeps. */
+	return 1;
 }
 
 /* An event of its death follows; there is nobody to send a cut to. */
@@ -150,7 +198,7 @@ void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
 	else if (r)
 		request_fail(ep, r, event->code, portion_of(r, event));
 	else if (event->type == BGDMA_EVENT_REFUSED)
-		chains_examine(ep, rank, event->code);
+		examine_begin(ep, rank, event->code);
 }
 
 void rendezvous_missed(struct bgdma_endpoint *ep)

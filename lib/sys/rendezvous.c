@@ -35,12 +35,32 @@ int request_grant(struct bgdma_endpoint *ep, const struct request *r,
 	return bgdma_region_grant(region, &grant, NULL);
 }
 
+/*
+ * Others of the same user may hold all that he may lock, among them who has to take
+ * this message: so that nobody waits for it for ever, it goes by a copy then.
+ */
+static int memory_copied(struct bgdma_endpoint *ep, struct request *r,
+			 const void *data, uint64_t length, uint32_t local)
+{
+	int ret = bgdma_region_alloc(ep->ctx, length, local, &r->region);
+
+	if (ret)
+		return ret;
+	if (r->target)
+		r->by_copy = true;
+	else
+		memcpy(bgdma_region_addr(r->region), data, length);
+	return 0;
+}
+
 int memory_register(struct bgdma_endpoint *ep, struct request *r, void *data,
 		    uint64_t length, uint32_t local, uint32_t right)
 {
 	int ret;
 
 	ret = bgdma_region_register(ep->ctx, data, length, local, &r->region);
+	if (ret == -ENOMEM)
+		ret = memory_copied(ep, r, data, length, local);
 	return ret ? ret : request_grant(ep, r, r->region, right);
 }
 
@@ -233,6 +253,7 @@ int bgdma_rts_read(struct bgdma_rts *rts, uint32_t rank,
 	rts->serial = __le32_to_cpu(wire.serial);
 	if (!rts->length || rts->length > BGDMA_RENDEZVOUS_MAX ||
 	    rts->offset > UINT64_MAX - rts->length ||
+	    rts->queue != RGQ_CTS || rts->fifo != WAY_CONTROL ||
 	    !rts->token || rts->token & ~TOKEN_MASK || !rts->serial ||
 	    !rts->portions || rts->portions > BGDMA_PORTIONS_MAX ||
 	    !rts->in_flight || rts->in_flight > BGDMA_IN_FLIGHT_MAX ||
@@ -298,8 +319,8 @@ unsigned int rendezvous_progress(struct bgdma_endpoint *ep)
 		}
 	}
 	if (bgdma_unlikely(ep->marks_due))
-		marks_progress(ep);
-	if (bgdma_unlikely(ep->unanswered.first))
+		n += marks_progress(ep);
+	if (bgdma_unlikely(ep->unanswered))
 		n += unanswered_progress(ep);
 	return n;
 }

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "internal.h"
 #include "../spi/memcheck.h"
@@ -45,18 +46,18 @@ struct request *queue_take(struct queue *queue)
 	return r;
 }
 
-/* Out of the middle of a queue, if it is there. */
-void queue_remove(struct queue *queue, struct request *r)
+bool queue_remove(struct queue *queue, struct request *r)
 {
 	struct request **at = &queue->first;
 
 	while (*at && *at != r)
 		at = &(*at)->later;
 	if (!*at)
-		return;
+		return false;
 	*at = r->later;
 	if (!*at)
 		queue->last = at;
+	return true;
 }
 
 /* ---- By what their origins call them ----------------------------------- */
@@ -184,7 +185,10 @@ void request_unqueue(struct bgdma_endpoint *ep, struct request *r)
 {
 	if (!r->target || r->answered)
 		return;
-	queue_remove(r->parked ? &ep->parked : &ep->unanswered, r);
+	if (r->parked)
+		queue_remove(&ep->parked, r);
+	else
+		unanswered_remove(ep, r);
 	r->parked = false;
 	r->answered = true;
 }
@@ -196,6 +200,8 @@ void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 	if (r->handle)
 		pool_give(&ep->pool[r->target ? BGDMA_RECEPTION :
 						BGDMA_INJECTION], r, result);
+	if (r->by_copy && !result)
+		memcpy(r->addr, bgdma_region_addr(r->region), r->put);
 	if (r->target && r->addr)
 		memory_defined(r->addr, r->bytes);
 	if (r->region)
@@ -222,6 +228,7 @@ void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 void request_undo(struct bgdma_endpoint *ep, struct request *r)
 {
 	chain_memory_end(ep, r, false);
+	r->by_copy = false;
 	r->done = NULL;
 	request_end(ep, r, 0);
 }

@@ -23,6 +23,7 @@ int channel_create(struct bgdma_endpoint *ep, struct channel *ch,
 	ch->sent = calloc(ep->attr.entries, sizeof(*ch->sent));
 	if (!ch->sent)
 		return -ENOMEM;
+	queue_init(&ch->unanswered);
 	ch->mask = ep->attr.entries - 1;
 	ch->copy_at = (uint64_t)index * ep->attr.copy_bytes;
 	ch->copy = (char *)bgdma_region_addr(ep->copies) + ch->copy_at;

@@ -191,7 +191,7 @@ void chains_end(struct bgdma_endpoint *ep, struct request *r)
 		queue_remove(&ep->parked, p);
 		p->parked = false;
 		chains_count(peer, p);
-		queue_add(&ep->unanswered, p);
+		unanswered_add(ep, p);
 	}
 }
 
@@ -247,22 +247,45 @@ static int cts_send(struct bgdma_endpoint *ep, struct request *r)
 	return 0;
 }
 
+/*
+ * One queue for each channel: those to a peer that takes nothing hold up only those
+ * that would have to go the same way.
+ */
+static struct queue *unanswered_queue(struct bgdma_endpoint *ep,
+				      const struct request *r)
+{
+	return &channel_of(ep, WAY_CONTROL, r->rank)->unanswered;
+}
+
+void unanswered_add(struct bgdma_endpoint *ep, struct request *r)
+{
+	queue_add(unanswered_queue(ep, r), r);
+	ep->unanswered++;
+}
+
+void unanswered_remove(struct bgdma_endpoint *ep, struct request *r)
+{
+	ep->unanswered -= queue_remove(unanswered_queue(ep, r), r);
+}
+
 /* In the order of the accepts. */
 static void cts_queue(struct bgdma_endpoint *ep, struct request *r)
 {
-	if (ep->unanswered.first || cts_send(ep, r))
-		queue_add(&ep->unanswered, r);
+	if (unanswered_queue(ep, r)->first || cts_send(ep, r))
+		unanswered_add(ep, r);
 }
 
-unsigned int unanswered_progress(struct bgdma_endpoint *ep)
+static unsigned int queue_progress(struct bgdma_endpoint *ep,
+				   struct queue *queue)
 {
 	unsigned int n = 0;
 	struct request *r;
 
-	while ((r = ep->unanswered.first)) {
-		queue_take(&ep->unanswered);
+	while ((r = queue_take(queue))) {
+		ep->unanswered--;
 		if (cts_send(ep, r)) {
-			queue_add_first(&ep->unanswered, r);
+			queue_add_first(queue, r);
+			ep->unanswered++;
 			break;
 		}
 		n++;
@@ -270,7 +293,24 @@ unsigned int unanswered_progress(struct bgdma_endpoint *ep)
 	return n;
 }
 
+unsigned int unanswered_progress(struct bgdma_endpoint *ep)
+{
+	unsigned int n = 0;
+	uint32_t i;
+
+	for (i = 0; ep->unanswered && i < channels_count(ep); i++)
+		n += queue_progress(ep, &ep->channel[i].unanswered);
+	return n;
+}
+
 /* ---- Accepting --------------------------------------------------------- */
+
+static bool place_holds(const struct bgdma_place *place, uint64_t bytes)
+{
+	uint64_t length = bgdma_region_length(place->region);
+
+	return place->offset <= length && bytes <= length - place->offset;
+}
 
 /* Where it goes. */
 static int accept_place(struct bgdma_endpoint *ep, struct request *r,
@@ -279,6 +319,9 @@ static int accept_place(struct bgdma_endpoint *ep, struct request *r,
 	int ret;
 
 	if (!a->data) {
+		/* We write there, too. */
+		if (!place_holds(&a->to, r->bytes))
+			return -EINVAL;
 		r->to = bgdma__place_at(&a->to);
 		r->addr = (char *)bgdma_region_addr(a->to.region) +
 			  a->to.offset;
