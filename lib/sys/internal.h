@@ -63,6 +63,8 @@ static inline uint64_t packet_key(const struct bgdma_packet *packet)
 	return (packet->cookie & ~BGDMA_WORD_MASK) | packet->dispatch;
 }
 
+#define KEY_WAY_SHIFT	16	/* where it has room for the way */
+
 struct operation {
 	struct operation *next;
 	uint32_t id;

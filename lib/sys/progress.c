@@ -138,27 +138,34 @@ static void packet_trouble(struct bgdma_endpoint *ep,
 	endpoint_trouble(ep, &info);
 }
 
+/*
+ * Each operation is heard in its own way only: one that may be refused for now would
+ * hold up those for which nobody is to wait.
+ */
+static const struct operation *
+operation_of(struct bgdma_endpoint *ep, unsigned int way,
+	     const struct bgdma_packet *packet)
+{
+	const struct operation *op =
+		operation_find(&ep->table[packet_type(packet)],
+			       packet_id(packet));
+
+	return op && !(op->flags & BGDMA_OPERATION_CONTROL) ==
+		     (way == WAY_DATA) ? op : NULL;
+}
+
 /* Most often that of the packet before. */
 static inline const struct operation *
-packet_operation(struct bgdma_endpoint *ep, const struct bgdma_packet *packet)
+packet_operation(struct bgdma_endpoint *ep, unsigned int way,
+		 const struct bgdma_packet *packet)
 {
-	uint64_t key = packet_key(packet);
+	uint64_t key = packet_key(packet) | (uint64_t)way << KEY_WAY_SHIFT;
 
 	if (bgdma_unlikely(key != ep->last_key)) {
-		ep->last_op = operation_find(&ep->table[packet_type(packet)],
-					     packet_id(packet));
+		ep->last_op = operation_of(ep, way, packet);
 		ep->last_key = key;
 	}
 	return ep->last_op;
-}
-
-/*
- * Control packets are never kept waiting by others, nor is one that may be refused
- * for now allowed among them.
- */
-static bool way_wrong(const struct operation *op, unsigned int way)
-{
-	return !(op->flags & BGDMA_OPERATION_CONTROL) != (way == WAY_DATA);
 }
 
 /* Return: 0: done with it; -EAGAIN: not yet. */
@@ -173,8 +180,8 @@ static int packet_dispatch(struct bgdma_endpoint *ep, unsigned int way,
 		packet_trouble(ep, packet, rank, BGDMA_TROUBLE_STRANGER);
 		return 0;
 	}
-	op = packet_operation(ep, packet);
-	if (bgdma_unlikely(!op || way_wrong(op, way))) {
+	op = packet_operation(ep, way, packet);
+	if (bgdma_unlikely(!op)) {
 		packet_trouble(ep, packet, rank, BGDMA_TROUBLE_UNKNOWN);
 		return 0;
 	}
