@@ -112,6 +112,31 @@ TEST(dp1_msg_disagreement_is_told_by_name)
 	EXPECT_TRUE(job_run(2, disagree, NULL, -1));
 }
 
+/* One of them tries again, with another window: that leaves nothing. */
+static int again(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_msg_attr other = {
+		.unexpected_bytes = 1 << 20, .announced = 64,
+	};
+	struct talker t = { 0 };
+	struct bgdma_msg *msg;
+
+	(void)size;
+	(void)arg;
+	require_is(0, talker_create(&t, (struct bgdma_endpoint_attr){ 0 },
+				    NULL));
+	if (rank == 1)
+		require_is(-EEXIST, bgdma_msg_create(&msg, t.m.ep, &other));
+	require_is(0, bgdma_endpoint_commit(t.m.ep, NULL));
+	return talker_close(&t);
+}
+
+TEST(dp1_msg_a_second_create_leaves_nothing)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, again, NULL, -1));
+}
+
 /* Nobody waits for a request: those behind it are sent all the same. */
 #define ALONE		20000
 

@@ -100,8 +100,9 @@ BGDMA_API int bgdma_msg_create_sized(struct bgdma_msg **msg,
  * endpoint's data_bytes, bgdma_endpoint_commit() says so.
  *
  * Thread safety: any thread.
- * Return: 0; -EEXIST it has them; -EBUSY it is committed; -EINVAL, also for
- * nonsense in a variable; -ENOMEM: the endpoint can only be destroyed.
+ * Return: 0; -EEXIST it has them, and goes on with those; -EBUSY it is
+ * committed; -EINVAL, also for nonsense in a variable; -ENOMEM: the endpoint can
+ * only be destroyed.
  */
 static inline int bgdma_msg_create(struct bgdma_msg **msg,
 				   struct bgdma_endpoint *ep,

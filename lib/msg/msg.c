@@ -148,15 +148,19 @@ static void release(void *arg)
 static int operations_register(struct bgdma_msg *msg)
 {
 	char eager[BGDMA_OPERATION_NAME_MAX], rts[BGDMA_OPERATION_NAME_MAX];
+	/*
+	 * A name that does not depend on the window is first: where there are
+	 * tagged messages already it fails, and nothing was registered.
+	 */
 	const struct bgdma_operation_attr ops[] = {
-		{ .name = eager, .packet = on_eager },
-		{ .name = rts, .packet = on_rts },
 		{ .name = "empty", .packet = on_empty },
 		{ .name = "credit", .packet = on_credit,
 		  .flags = BGDMA_OPERATION_CONTROL },
+		{ .name = eager, .packet = on_eager },
+		{ .name = rts, .packet = on_rts },
 	};
 	uint32_t *const id[] = {
-		&msg->eager, &msg->rts, &msg->empty, &msg->give,
+		&msg->empty, &msg->give, &msg->eager, &msg->rts,
 	};
 	struct bgdma_operation_attr op;
 	unsigned int i;
