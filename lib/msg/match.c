@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
 
 #include "match.h"
 
@@ -12,20 +14,49 @@ static bool key_equal(struct match_key a, struct match_key b)
 	return a.tag == b.tag && a.rank == b.rank && a.context == b.context;
 }
 
+/*
+ * The whole product, folded: each bit of it depends on the secret. What goes into
+ * the bucket comes from all four quarters, as rows of tags or of ranks that follow
+ * one another in even steps move few bits of some of them.
+ */
 static struct match_link **bucket_of(const struct match_table *table,
 				     struct match_key key)
 {
-	uint64_t h = (uint64_t)key.rank << 32 | key.tag;
+	uint64_t word = (uint64_t)key.tag << 32 | key.rank;
+	uint64_t factor = table->secret[1] ^ (uint64_t)key.context << 1;
+	unsigned __int128 product = word ^ table->secret[0];
+	uint64_t h;
 
-	h = (h ^ (uint64_t)key.context << 40) * 0x9e3779b97f4a7c15ULL;
-	return &table->bucket[h >> 40 & table->mask];
+	product *= factor;
+	h = (uint64_t)product ^ (uint64_t)(product >> 64);
+	return &table->bucket[(h ^ h >> 32) & table->mask];
+}
+
+/* Without the kernel's numbers, ones that are hard to guess from outside. */
+static SELDOM void secret_guess(struct match_table *table)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	table->secret[0] = (uint64_t)now.tv_nsec * 0x9e3779b97f4a7c15ULL ^
+			   (uintptr_t)&now;
+	table->secret[1] = ((uintptr_t)table->bucket ^ (uint64_t)now.tv_sec) *
+			   0xbf58476d1ce4e5b9ULL;
 }
 
 int match_init(struct match_table *table)
 {
+	const ssize_t bytes = sizeof(table->secret);
+
 	table->bucket = calloc(BUCKETS_FIRST, sizeof(struct match_link *));
+	if (!table->bucket)
+		return -ENOMEM;
 	table->mask = BUCKETS_FIRST - 1;
-	return table->bucket ? 0 : -ENOMEM;
+	/* It must not wait, and need not be fit for a cipher. */
+	if (getrandom(table->secret, (size_t)bytes, GRND_INSECURE) != bytes)
+		secret_guess(table);
+	table->secret[1] |= 1;
+	return 0;
 }
 
 void match_destroy(struct match_table *table)

@@ -10,6 +10,9 @@
  *
  * Nothing here needs memory for another link: the first of a row stands for
  * it in the hash table.
+ *
+ * Tags and contexts are chosen by others. Which of them share a bucket depends on
+ * numbers that are drawn for each table, so nobody can choose many that do.
  */
 #ifndef BGDMA_MSG_MATCH_H
 #define BGDMA_MSG_MATCH_H
@@ -48,6 +51,7 @@ struct match_link {
 
 struct match_table {
 	struct match_link **bucket;
+	uint64_t secret[2];		/* the second one is odd */
 	uint32_t mask;
 	uint32_t rows;
 	uint32_t wild;			/* links with wildcards */
