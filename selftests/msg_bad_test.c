@@ -137,6 +137,103 @@ TEST(dp1_msg_a_second_create_leaves_nothing)
 	EXPECT_TRUE(job_run(2, again, NULL, -1));
 }
 
+/* ---- Where nobody may wait --------------------------------------------- */
+
+enum { POKE_BEFORE = 4, POKE_AFTER, POKE_BACK };
+
+struct poked {
+	struct talker t;
+	uint8_t room[64];
+	int received[2], sent, synchronous, probed;
+	bool done;
+};
+
+/* Each of these would wait. */
+static int on_poke(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct poked *p = arg;
+	struct bgdma_msg *msg = p->t.msg;
+
+	(void)packet;
+	p->received[0] = bgdma_msg_recv(msg, p->room, sizeof(p->room), rank,
+					POKE_BEFORE, 0, NULL);
+	p->received[1] = bgdma_msg_recv(msg, p->room, sizeof(p->room), rank,
+					POKE_AFTER, 0, NULL);
+	p->sent = bgdma_msg_send(msg, mem, sizeof(mem), rank, POKE_BACK, 0);
+	p->synchronous = bgdma_msg_ssend(msg, mem, 8, rank, POKE_BACK, 0);
+	p->probed = bgdma_msg_probe(msg, rank, POKE_AFTER, 0, NULL);
+	p->done = true;
+	return 0;
+}
+
+static bool was_poked(void *arg)
+{
+	const struct poked *p = arg;
+
+	return p->done;
+}
+
+static int poke(struct talker *t, uint32_t operation)
+{
+	const struct bgdma_send_attr send = { .operation = operation };
+	uint8_t text[32];
+
+	text_fill(text, sizeof(text), 1, POKE_BEFORE);
+	require_is(0, bgdma_msg_send(t->msg, text, sizeof(text), 0, POKE_BEFORE,
+				     0));
+	require_is(0, bgdma_endpoint_send(t->m.ep, &send));
+	text_fill(text, sizeof(text), 1, POKE_AFTER);
+	require_is(0, bgdma_msg_send(t->msg, text, sizeof(text), 0, POKE_AFTER,
+				     0));
+	require_is(0, talker_fence(t));
+	/* Nothing was sent from there. */
+	require_is(0, bgdma_msg_iprobe(t->msg, 0, ANY_TAG, 0, NULL));
+	return talker_close(t);
+}
+
+/* What was there, and what came then, is for those who may wait. */
+static int in_callback(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct poked p;
+	const struct bgdma_operation_attr op = {
+		.module = "test", .name = "poke", .packet = on_poke, .arg = &p,
+	};
+	struct talker *t = &p.t;
+	uint8_t text[64];
+	uint32_t id, tag;
+
+	(void)size;
+	(void)arg;
+	memset(p.room, 0xee, sizeof(p.room));
+	require_is(0, talker_create(t, (struct bgdma_endpoint_attr){ 0 },
+				    NULL));
+	require_is(0, bgdma_operation_register(t->m.ep, &op, &id));
+	require_is(0, bgdma_endpoint_commit(t->m.ep, NULL));
+	if (rank == 1)
+		return poke(t, id);
+	require_is(0, member_until(&t->m, was_poked, &p));
+	require_is(-EDEADLK, p.received[0]);
+	require_is(-EDEADLK, p.received[1]);
+	require_is(-EDEADLK, p.sent);
+	require_is(-EDEADLK, p.synchronous);
+	require_is(-EDEADLK, p.probed);
+	require_is(0, talker_fence(t));
+	for (tag = POKE_BEFORE; tag <= POKE_AFTER; tag++) {
+		require_is(1, bgdma_msg_iprobe(t->msg, 1, tag, 0, NULL));
+		require_is(0, bgdma_msg_recv(t->msg, text, sizeof(text), 1, tag,
+					     0, NULL));
+		require(text_is(text, 32, 1, tag));
+	}
+	require_is(0xee, p.room[0]);
+	return talker_close(t);
+}
+
+TEST(msg_a_wait_that_is_refused_begins_nothing)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, in_callback, NULL, -1));
+}
+
 /* Nobody waits for a request: those behind it are sent all the same. */
 #define ALONE		20000
 

@@ -159,4 +159,44 @@ TEST(msg_without_memory_for_a_refusal)
 	EXPECT_TRUE(job_run(2, cannot_refuse, NULL, -1));
 }
 
+/* ---- No partition ------------------------------------------------------ */
+
+#define TRIES	1000
+
+static int without_partition(uint32_t rank, uint32_t size, void *arg)
+{
+	static uint8_t few[8];
+	struct bgdma_msg_request *r;
+	struct talker t = { 0 };
+	uint32_t i;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	/* Some requests are there now. */
+	require_is(0, bgdma_msg_irecv(t.msg, in, 8, 0, 1, 0, &r));
+	require_is(0, bgdma_msg_cancel(r));
+	require_is(-ECANCELED, bgdma_msg_wait(&r, NULL));
+	require_is(0, partition("del", PARTITION, ""));
+	none = true;
+	/* Each gives back what it took: there is no memory for more. */
+	for (i = 0; i < TRIES; i++)
+		require_is(-ENODEV, bgdma_msg_recv(t.msg, few, sizeof(few), 0, 1,
+						   0, NULL));
+	none = false;
+	/* And what was posted is not there to be found by a message. */
+	require_is(0, bgdma_msg_irecv(t.msg, in, 8, 0, 1, 0, &r));
+	require_is(-ENODEV, bgdma_msg_test(&r, NULL));
+	require_is(0, bgdma_msg_cancel(r));
+	bgdma_msg_request_free(&r);
+	return member_leave(&t.m);
+}
+
+TEST(x3_msg_a_receive_that_fails_leaves_nothing)
+{
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, without_partition, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

@@ -24,13 +24,15 @@
  * Rules that hold for all calls here:
  *
  * - Threads: as the endpoint's enum bgdma_threads. Calls that wait may not be
- *   made from callbacks, the others may.
+ *   made from callbacks, the others may. One that would have to wait there does
+ *   nothing and returns -EDEADLK.
  * - Progress is made in calls that wait or test; with BGDMA_PROGRESS_THREAD
  *   always.
  * - Memory that is sent must not change, and memory that is received into not
  *   be touched, until the request is complete.
  * - Errors are -errno; errors of a message are in its status, and are what
- *   the call that completes it returns.
+ *   the call that completes it returns. A call that sends or receives and waits
+ *   leaves nothing behind when it fails: its memory is the caller's.
  *
  * Documentation/tagged.rst has the design.
  */

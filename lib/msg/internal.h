@@ -276,6 +276,27 @@ int pieces_length(const struct iovec *pieces, unsigned int count,
 void request_done(struct bgdma_msg_request *r, int error);
 /* What all calls that wait do; @holds is called where callbacks run. */
 int msg_wait(struct bgdma_msg *msg, bool (*holds)(void *arg), void *arg);
+
+/*
+ * A call that begins something and waits for it. It begins where it looks first:
+ * a wait that is refused, as in a callback, has begun nothing.
+ * @data: room for what is received; of a send only read
+ * @request: what was begun; NULL: nothing was
+ * @error: it could not be begun; there is no request
+ */
+struct blocking {
+	struct bgdma_msg *msg;
+	void *data;
+	size_t length;
+	struct match_key key;
+	bool synchronous;
+	struct bgdma_msg_request *request;
+	int error;
+};
+
+/* @holds begins it, and says whether it is over. */
+int blocking_wait(struct blocking *b, bool (*holds)(void *arg),
+		  struct bgdma_msg_status *status);
 /* What all do that do not: look, make progress, look again. -EAGAIN: no. */
 int msg_look(struct bgdma_msg *msg, bool (*holds)(void *arg), void *arg);
 void requests_release(struct bgdma_msg *msg);

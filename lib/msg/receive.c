@@ -66,25 +66,44 @@ static inline void receive_start(struct bgdma_msg_request *r,
 	}
 }
 
+/* With the lock. NULL: no memory. */
+static inline struct bgdma_msg_request *
+receive_begin(struct bgdma_msg *msg, void *data, size_t length,
+	      struct match_key key)
+{
+	struct bgdma_msg_request *r = request_get(msg);
+
+	if (!r)
+		return NULL;
+	r->data = data;
+	r->length = length;
+	receive_start(r, key);
+	return r;
+}
+
+static inline int room_check(struct bgdma_msg *msg, const void *data,
+			     size_t length, uint32_t source)
+{
+	int ret = receive_check(msg, source);
+
+	if (!ret && length && !data)
+		ret = -EINVAL;
+	return ret;
+}
+
 static inline int receive_any(struct bgdma_msg *msg, void *data,
 			      size_t length, struct match_key key,
 			      struct bgdma_msg_request **request)
 {
-	int ret = receive_check(msg, key.rank);
+	int ret = room_check(msg, data, length, key.rank);
 	struct bgdma_msg_request *r;
 
-	if (!ret && length && !data)
-		ret = -EINVAL;
 	if (ret)
 		return ret;
 	bgdma_endpoint_lock(msg->ep);
-	r = request_get(msg);
-	if (r) {
-		r->data = data;
-		r->length = length;
+	r = receive_begin(msg, data, length, key);
+	if (r)
 		*request = r;
-		receive_start(r, key);
-	}
 	bgdma_endpoint_unlock(msg->ep);
 	return r ? 0 : -ENOMEM;
 }
@@ -98,15 +117,31 @@ int bgdma_msg_irecv(struct bgdma_msg *msg, void *data, size_t length,
 	return receive_any(msg, data, length, key, request);
 }
 
+static bool receive_holds(void *arg)
+{
+	struct blocking *b = arg;
+
+	if (!b->request) {
+		b->request = receive_begin(b->msg, b->data, b->length, b->key);
+		if (!b->request) {
+			b->error = -ENOMEM;
+			return true;
+		}
+	}
+	return b->request->done;
+}
+
 int bgdma_msg_recv(struct bgdma_msg *msg, void *data, size_t length,
 		   uint32_t source, uint32_t tag, uint16_t context,
 		   struct bgdma_msg_status *status)
 {
-	const struct match_key key = { source, tag, context };
-	struct bgdma_msg_request *request;
-	int ret = receive_any(msg, data, length, key, &request);
+	struct blocking b = {
+		.msg = msg, .data = data, .length = length,
+		.key = { source, tag, context },
+	};
+	int ret = room_check(msg, data, length, source);
 
-	return ret ? ret : bgdma_msg_wait(&request, status);
+	return ret ? ret : blocking_wait(&b, receive_holds, status);
 }
 
 int bgdma_msg_irecvv(struct bgdma_msg *msg, const struct iovec *pieces,

@@ -175,6 +175,8 @@ int msg_wait(struct bgdma_msg *msg, bool (*holds)(void *arg), void *arg)
 	return ret;
 }
 
+static void request_abandon(struct bgdma_msg_request *r);
+
 static bool request_holds(void *arg)
 {
 	const struct bgdma_msg_request *r = arg;
@@ -198,6 +200,20 @@ static int request_finish(struct bgdma_msg_request **request,
 	request_put(r);
 	bgdma_endpoint_unlock(r->msg->ep);
 	return error;
+}
+
+int blocking_wait(struct blocking *b, bool (*holds)(void *arg),
+		  struct bgdma_msg_status *status)
+{
+	int ret = msg_wait(b->msg, holds, b);
+
+	if (bgdma_unlikely(b->error))
+		return b->error;
+	if (bgdma_likely(!ret))
+		return request_finish(&b->request, status);
+	if (b->request)
+		request_abandon(b->request);
+	return ret;
 }
 
 int msg_look(struct bgdma_msg *msg, bool (*holds)(void *arg), void *arg)
@@ -266,22 +282,29 @@ static bool receive_waits(const struct bgdma_msg_request *r)
 	return posted;
 }
 
+/* With the lock. Whether it had not begun: then nothing refers to it any more. */
+static bool request_withdraw(struct bgdma_msg_request *r)
+{
+	struct bgdma_msg *msg = r->msg;
+
+	if (r->posted) {
+		match_remove(&msg->posted, &r->link);
+		r->posted = false;
+		return true;
+	}
+	return !r->done && r->queued && !r->message && send_cancel(r);
+}
+
 int bgdma_msg_cancel(struct bgdma_msg_request *r)
 {
 	struct bgdma_msg *msg = r->msg;
-	bool cancelled = false;
+	bool cancelled;
 
 	/* Who does nothing but post and give up must not wait for ever. */
 	if (receive_waits(r))
 		(void)bgdma_endpoint_progress(msg->ep, 0);
 	bgdma_endpoint_lock(msg->ep);
-	if (r->posted) {
-		match_remove(&msg->posted, &r->link);
-		r->posted = false;
-		cancelled = true;
-	} else if (!r->done && r->queued && !r->message) {
-		cancelled = send_cancel(r);
-	}
+	cancelled = request_withdraw(r);
 	if (cancelled) {
 		r->status.cancelled = true;
 		request_done(r, -ECANCELED);
@@ -289,6 +312,25 @@ int bgdma_msg_cancel(struct bgdma_msg_request *r)
 	}
 	bgdma_endpoint_unlock(msg->ep);
 	return cancelled ? 0 : -EALREADY;
+}
+
+/*
+ * Nobody will wait for it, and its memory is the caller's again. What is under
+ * way when the partition goes finds no room for a byte, and ends with the
+ * endpoint.
+ */
+static SELDOM void request_abandon(struct bgdma_msg_request *r)
+{
+	struct bgdma_msg *msg = r->msg;
+
+	bgdma_endpoint_lock(msg->ep);
+	if (r->done || request_withdraw(r)) {
+		request_put(r);
+	} else {
+		r->length = 0;
+		r->orphan = true;
+	}
+	bgdma_endpoint_unlock(msg->ep);
 }
 
 void bgdma_msg_request_free(struct bgdma_msg_request **request)

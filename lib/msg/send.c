@@ -248,23 +248,26 @@ static inline int send_check(struct bgdma_msg *msg, const void *data,
 	return 0;
 }
 
-/* With the lock. */
-static inline int send_begin(struct bgdma_msg *msg, const void *data,
-			     size_t length, struct match_key key,
-			     bool synchronous,
-			     struct bgdma_msg_request **request)
+/* With the lock. Whether there is nothing left to do for it. */
+static ALWAYS_INLINE bool send_at_once(struct bgdma_msg *msg, const void *data,
+				       size_t length, struct match_key key,
+				       bool synchronous)
 {
 	struct msg_peer *peer = &msg->peer[key.rank];
-	struct bgdma_msg_request *r;
 
-	*request = &msg->sent;
-	if (key.rank == BGDMA_MSG_NO_RANK)
-		return 0;
-	if (!peer->sends.first &&
-	    course_of(msg, peer, length, synchronous) == EAGERLY &&
-	    !eager_send(msg, peer, key, data, length))
-		return 0;
-	r = request_get(msg);
+	return key.rank == BGDMA_MSG_NO_RANK ||
+	       (!peer->sends.first &&
+		course_of(msg, peer, length, synchronous) == EAGERLY &&
+		!eager_send(msg, peer, key, data, length));
+}
+
+/* With the lock. An error: there is no request. */
+static int send_later(struct bgdma_msg *msg, const void *data, size_t length,
+		      struct match_key key, bool synchronous,
+		      struct bgdma_msg_request **request)
+{
+	struct bgdma_msg_request *r = request_get(msg);
+
 	if (!r)
 		return -ENOMEM;
 	r->key = key;
@@ -285,7 +288,9 @@ static ALWAYS_INLINE int send_any(struct bgdma_msg *msg, const void *data,
 	if (ret)
 		return ret;
 	bgdma_endpoint_lock(msg->ep);
-	ret = send_begin(msg, data, length, key, synchronous, request);
+	*request = &msg->sent;
+	if (!send_at_once(msg, data, length, key, synchronous))
+		ret = send_later(msg, data, length, key, synchronous, request);
 	bgdma_endpoint_unlock(msg->ep);
 	return ret;
 }
@@ -308,26 +313,59 @@ int bgdma_msg_issend(struct bgdma_msg *msg, const void *data, size_t length,
 	return send_any(msg, data, length, key, true, request);
 }
 
+static bool send_holds(void *arg)
+{
+	struct blocking *b = arg;
+
+	if (!b->request)
+		b->error = send_later(b->msg, b->data, b->length, b->key,
+				      b->synchronous, &b->request);
+	return b->error || b->request->done;
+}
+
+static SELDOM int send_wait(struct bgdma_msg *msg, const void *data,
+			    size_t length, struct match_key key,
+			    bool synchronous)
+{
+	struct blocking b = {
+		.msg = msg, .data = (void *)(uintptr_t)data, .length = length,
+		.key = key, .synchronous = synchronous,
+	};
+
+	return blocking_wait(&b, send_holds, NULL);
+}
+
+static ALWAYS_INLINE int send_and_wait(struct bgdma_msg *msg, const void *data,
+				       size_t length, struct match_key key,
+				       bool synchronous)
+{
+	int ret = send_check(msg, data, length, key.rank, key.tag);
+	bool sent;
+
+	if (ret)
+		return ret;
+	bgdma_endpoint_lock(msg->ep);
+	sent = send_at_once(msg, data, length, key, synchronous);
+	bgdma_endpoint_unlock(msg->ep);
+	if (bgdma_likely(sent))
+		return 0;
+	return send_wait(msg, data, length, key, synchronous);
+}
+
 int bgdma_msg_send(struct bgdma_msg *msg, const void *data, size_t length,
 		   uint32_t dest, uint32_t tag, uint16_t context)
 {
 	const struct match_key key = { dest, tag, context };
-	struct bgdma_msg_request *request;
-	int ret = send_any(msg, data, length, key, false, &request);
 
-	if (bgdma_likely(ret || request == &msg->sent))
-		return ret;
-	return bgdma_msg_wait(&request, NULL);
+	return send_and_wait(msg, data, length, key, false);
 }
 
 int bgdma_msg_ssend(struct bgdma_msg *msg, const void *data, size_t length,
 		    uint32_t dest, uint32_t tag, uint16_t context)
 {
-	struct bgdma_msg_request *request;
-	int ret = bgdma_msg_issend(msg, data, length, dest, tag, context,
-				   &request);
+	const struct match_key key = { dest, tag, context };
 
-	return ret ? ret : bgdma_msg_wait(&request, NULL);
+	return send_and_wait(msg, data, length, key, true);
 }
 
 int bgdma_msg_isendv(struct bgdma_msg *msg, const struct iovec *pieces,
