@@ -362,6 +362,19 @@ TEST(msg_vectors_of_pieces)
 
 #define ROW	20
 
+/* As MPI has it of a null request, whatever was there before. */
+static int empty(struct bgdma_msg_status *status)
+{
+	require_is(ANY_SOURCE, status->rank);
+	require_is(ANY_TAG, status->tag);
+	require(!status->cancelled);
+	require_is(0, status->error);
+	require_is(0, status->length);
+	require_is(0, status->sent);
+	memset(status, 0xee, sizeof(*status));
+	return 0;
+}
+
 static int several(uint32_t rank, uint32_t size, void *arg)
 {
 	struct bgdma_msg_request *r[ROW], *none[2] = { NULL, NULL };
@@ -379,9 +392,14 @@ static int several(uint32_t rank, uint32_t size, void *arg)
 	require_is(-ENOENT, bgdma_msg_waitsome(none, 2, index, status));
 	require_is(-ENOENT, bgdma_msg_testsome(none, 2, index, status));
 	require_is(1, bgdma_msg_testall(none, 2, status));
+	require_is(0, empty(&status[1]));
 	require_is(0, bgdma_msg_waitall(none, 2, status));
+	require_is(0, empty(&status[0]));
+	require_is(0, empty(&status[1]));
 	require_is(1, bgdma_msg_test(none, status));
+	require_is(0, empty(&status[0]));
 	require_is(0, bgdma_msg_wait(none, status));
+	require_is(0, empty(&status[0]));
 	if (rank == 0) {
 		/* The fence has the even ones come, and no other. */
 		for (i = 0; i < ROW; i += 2)

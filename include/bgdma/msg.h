@@ -138,7 +138,8 @@ BGDMA_API int bgdma_msg_expose(struct bgdma_msg *msg,
  * @length: bytes received; of a probe: bytes of the message
  * @sent: bytes of the message, of which @length were received
  *
- * Of a request to send @cancelled and @error alone mean something.
+ * Of a request to send @cancelled and @error alone mean something. Of no request
+ * it is empty: @rank is BGDMA_MSG_ANY_SOURCE, @tag BGDMA_MSG_ANY_TAG, the rest 0.
  */
 struct bgdma_msg_status {
 	uint32_t rank;
@@ -457,7 +458,7 @@ BGDMA_API int bgdma_msg_waitany(struct bgdma_msg_request **requests,
  * bgdma_msg_testall() - complete a row, if all of it can be
  * @requests: the row
  * @count: of them
- * @status: out: of each; of NULL all zero; may be NULL
+ * @status: out: of each; of NULL an empty one; may be NULL
  *
  * Return: 1: all are; 0: not all are, and none was completed; -ENODEV;
  * -EINVAL; else the first error among the statuses: all are complete.
@@ -470,7 +471,7 @@ BGDMA_API int bgdma_msg_testall(struct bgdma_msg_request **requests,
  * bgdma_msg_waitall() - wait until all of a row are complete
  * @requests: the row
  * @count: of them
- * @status: out: of each; of NULL all zero; may be NULL
+ * @status: out: of each; of NULL an empty one; may be NULL
  *
  * Return: 0; the first error among the statuses: all are complete; -ENODEV;
  * -EINVAL; -EDEADLK.

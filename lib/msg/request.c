@@ -229,10 +229,13 @@ int msg_look(struct bgdma_msg *msg, bool (*holds)(void *arg), void *arg)
 	return ret == -ETIMEDOUT ? -EAGAIN : ret;
 }
 
-static void status_clear(struct bgdma_msg_status *status)
+/* Of no request: MPI's empty status. */
+static void status_empty(struct bgdma_msg_status *status)
 {
 	if (status)
-		memset(status, 0, sizeof(*status));
+		*status = (struct bgdma_msg_status){
+			.rank = BGDMA_MSG_ANY_SOURCE, .tag = BGDMA_MSG_ANY_TAG,
+		};
 }
 
 int bgdma_msg_test(struct bgdma_msg_request **request,
@@ -242,7 +245,7 @@ int bgdma_msg_test(struct bgdma_msg_request **request,
 	int ret;
 
 	if (!r) {
-		status_clear(status);
+		status_empty(status);
 		return 1;
 	}
 	if (r != &r->msg->sent) {
@@ -261,7 +264,7 @@ int bgdma_msg_wait(struct bgdma_msg_request **request,
 	int ret;
 
 	if (!r) {
-		status_clear(status);
+		status_empty(status);
 		return 0;
 	}
 	if (r != &r->msg->sent) {
@@ -486,8 +489,8 @@ static int row_finish(struct row *row, struct bgdma_msg_status *status)
 		if (row->requests[i])
 			ret = request_finish(&row->requests[i],
 					     status ? &status[i] : NULL);
-		else if (status)
-			memset(&status[i], 0, sizeof(status[i]));
+		else
+			status_empty(status ? &status[i] : NULL);
 		if (!error)
 			error = ret;
 	}
