@@ -144,7 +144,7 @@ check-prepare: deps-check kernels
 	@$(VMKERNEL) source >/dev/null
 
 ifeq ($(VM),no)
-demo: module tools demos	## send FILE from one node to another in three ways
+demo: module tools demos	## send FILE from one node to another in several ways, and more
 	@file=$(if $(FILE),'$(FILE)',/boot/vmlinuz-$$(uname -r)) && \
 		tools/vm/here env BGDMA_BARRIERS=$(BARRIERS) demo "$$file"
 else
