@@ -118,6 +118,7 @@ static inline int forge_there(struct forger *f, uint32_t rank, uint32_t id,
 	bgdma_desc_local_memfifo(&desc[0], &t);
 	bgdma_desc_inline(&desc[0], data, length);
 	t = forge_transfer(f, module->m.rank, module->eager, 1, 0);
+	t.dest_fifo = DATA_FIFO;
 	bgdma_desc_memfifo(&desc[1], &t);
 	bgdma_desc_inline(&desc[1], NULL, 0);
 	t = forge_transfer(f, rank, 0, 0, 2 * sizeof(*desc));
