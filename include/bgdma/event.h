@@ -6,7 +6,7 @@
 #ifndef BGDMA_EVENT_H
 #define BGDMA_EVENT_H
 
-#include <bgdma/types.h>
+#include <bgdma/context.h>
 
 BGDMA_BEGIN_DECLS
 
@@ -19,7 +19,13 @@ BGDMA_BEGIN_DECLS
  * Thread safety: as bgdma_event_peek().
  * Return: how many.
  */
-BGDMA_API uint32_t bgdma_events_pending(const struct bgdma_ctx *ctx);
+static inline uint32_t bgdma_events_pending(const struct bgdma_ctx *ctx)
+{
+	const struct bgdma_ctx_view *view = bgdma_ctx_view(ctx);
+
+	return (uint32_t)(bgdma_load_acquire(&view->kern->events_tail) -
+			  bgdma_load_relaxed(&view->user->events_head));
+}
 
 /**
  * bgdma_event_peek() - the oldest event that was not released, in place

@@ -128,12 +128,6 @@ int bgdma_rec_eventfd(struct bgdma_rec_fifo *fifo, int eventfd)
 			   eventfd);
 }
 
-uint32_t bgdma_events_pending(const struct bgdma_ctx *ctx)
-{
-	return (uint32_t)(bgdma_load_acquire(&ctx->view.kern->events_tail) -
-			  bgdma_load_relaxed(&ctx->view.user->events_head));
-}
-
 const struct bgdma_event *bgdma_event_peek(struct bgdma_ctx *ctx)
 {
 	uint64_t head = bgdma_load_relaxed(&ctx->view.user->events_head);
