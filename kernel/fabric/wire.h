@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What goes over an Ethernet link: the one place that says so, for the kernel,
+ * the tests and the dissector. Needs no more than <linux/types.h> and the uapi.
+ *
+ * A frame belongs to one flow: the transfers of one FIFO of a context (or of one
+ * sender's part of a remote-get queue, or of a kernel itself) to one node, either
+ * deterministic or adaptive. Behind the Ethernet header come
+ *
+ *   struct bgdma_frame
+ *   BGDMA_FRAME_DATA:   frame.packets times struct bgdma_wire_packet, then the
+ *                       payload of all packets in a row
+ *   BGDMA_FRAME_ACK:    struct bgdma_wire_ack, then frame.packets times struct
+ *                       bgdma_wire_result
+ *   BGDMA_FRAME_HELLO:  struct bgdma_wire_hello
+ *   BGDMA_FRAME_STATE:  struct bgdma_wire_state
+ *
+ * The head is all of it but payload: frame.head bytes, which have a checksum of
+ * their own, so that nobody takes a damaged number for a place in memory. All is
+ * little-endian. Unused fields are zero, and looked at.
+ */
+#ifndef _BGDMA_WIRE_H
+#define _BGDMA_WIRE_H
+
+#include <linux/types.h>
+
+#include <linux/bgdma.h>
+
+#define BGDMA_WIRE_ETHERTYPE	0x88b5	/* local experimental, IEEE 802 */
+#define BGDMA_WIRE_MAGIC	0x4742	/* "BG" */
+#define BGDMA_WIRE_VERSION	1
+
+/* Every link must carry so many bytes behind the Ethernet header. */
+#define BGDMA_WIRE_MTU_MIN	1280
+/* So many are made use of. */
+#define BGDMA_WIRE_MTU_MAX	65535
+
+/* A packet each of so many hops is lost: a way is never longer, see route.h. */
+#define BGDMA_WIRE_HOPS_MAX	255
+
+enum bgdma_frame_type {
+	BGDMA_FRAME_DATA = 1,
+	BGDMA_FRAME_ACK = 2,
+	BGDMA_FRAME_HELLO = 3,	/* to whoever is on the link; not forwarded */
+	BGDMA_FRAME_STATE = 4,	/* to the peer on the link; not forwarded */
+	BGDMA_FRAME_TYPES
+};
+
+/* bgdma_frame.flags */
+#define BGDMA_FRAME_ADAPTIVE	0x01	/* any minimal way, delivered on arrival */
+#define BGDMA_FRAME_AGAIN	0x02	/* sent before */
+#define BGDMA_FRAME_UNSUMMED	0x04	/* payload has no checksum: within one kernel */
+#define BGDMA_FRAME_FLAGS	0x07
+
+/**
+ * struct bgdma_frame - the beginning of each frame
+ * @magic: BGDMA_WIRE_MAGIC
+ * @version: BGDMA_WIRE_VERSION
+ * @type: enum bgdma_frame_type
+ * @partition: made of its name and key
+ * @crc: CRC32C of the head, where this, @at and @hops count as zero
+ * @at: node that the frame goes to next; a hop changes it
+ * @hops: that it may still take; a hop changes it
+ * @flags: BGDMA_FRAME_*
+ * @head: bytes up to the payload, without the Ethernet header
+ * @src_rank: node that the frame comes from
+ * @dst_rank: node that it goes to
+ * @flow_inc: incarnation of the context whose flow it is; of a kernel's, the kernel's
+ * @flow_ctx: number of that context; BGDMA_CTX_ANY: the kernel
+ * @packets: so many; of an ACK, results
+ * @flow: which FIFO of the context, see bgdma_stream.tag; its two ends agree
+ * @session: of two lives of a flow that is the later one
+ * @psn: DATA: number of the frame in its flow; ACK: all before it were dealt with
+ * @first: DATA: all before it are known to have been dealt with; ACK: 0
+ * @stamp: DATA: when it was sent, of a clock of the sender's, in us; ACK: the
+ *	one of the last frame that arrived
+ * @bytes: of payload
+ * @sum: of the payload, see bgdma_wire_sum(); 0 without payload
+ */
+struct bgdma_frame {
+	__le16 magic;
+	__u8 version;
+	__u8 type;
+	__le32 partition;
+	__le32 crc;
+	__le32 at;
+	__u8 hops;
+	__u8 flags;
+	__le16 head;
+	__le32 src_rank;
+	__le32 dst_rank;
+	__le32 flow_inc;
+	__le16 flow_ctx;
+	__le16 packets;
+	__le32 flow;
+	__le32 session;
+	__le32 psn;
+	__le32 first;
+	__le32 stamp;
+	__le32 bytes;
+	__le32 sum;
+};
+
+/* The flow of a kernel itself: what it has to tell of its contexts. */
+#define BGDMA_FLOW_KERNEL	0xffffffffU
+
+enum bgdma_wire_kind {
+	BGDMA_WIRE_PIECE = 0,	/* of a transfer: as @desc says */
+	BGDMA_WIRE_ABORT = 1,	/* the transfer ends at @offset; why is in @bytes */
+	BGDMA_WIRE_ANSWER = 2,	/* of a gate: payload is struct bgdma_wire_answer */
+	BGDMA_WIRE_EVENT = 3,	/* for a context: payload is struct bgdma_event */
+	BGDMA_WIRE_FETCHED = 4,	/* what was at a piece of an atomic: payload */
+	BGDMA_WIRE_GONE = 5,	/* a context: payload is struct bgdma_wire_gone */
+	BGDMA_WIRE_KINDS
+};
+
+/* bgdma_wire_packet.flags */
+#define BGDMA_WIRE_REMOTE	0x01	/* its descriptor came from another context */
+#define BGDMA_WIRE_OWN		0x02	/* who sent that asked for it itself */
+#define BGDMA_WIRE_FLAGS	0x03
+
+/**
+ * struct bgdma_wire_packet - a piece of a transfer, or what a kernel has to say
+ * @desc: as its origin executes it, without what only the origin can use:
+ *	bgdma_wire_strip()
+ * @id: transfer
+ * @offset: of the piece in the transfer
+ * @bytes: of it, in the payload; 0 where they are in @desc
+ * @dst_inc: incarnation of the context that it is for; 0: whoever has the place
+ * @kind: enum bgdma_wire_kind
+ * @flags: BGDMA_WIRE_REMOTE, BGDMA_WIRE_OWN
+ * @group: number + 1 of the group that a remote descriptor is under; 0: none
+ * @resv: 0
+ */
+struct bgdma_wire_packet {
+	struct bgdma_desc desc;
+	__le32 id;
+	__le32 offset;
+	__le32 bytes;
+	__le32 dst_inc;
+	__u8 kind;
+	__u8 flags;
+	__le16 group;
+	__le32 resv;
+};
+
+/* bgdma_wire_ack.state */
+enum bgdma_wire_ready {
+	BGDMA_WIRE_READY = 0,
+	BGDMA_WIRE_NOT_READY = 1,	/* @kind, @object has no room: see psn */
+	BGDMA_WIRE_READIES
+};
+
+/* Frames behind frame.psn that an ACK can tell of. */
+#define BGDMA_WIRE_SACK		256
+
+/**
+ * struct bgdma_wire_ack - what has become of the frames of a flow
+ * @sack: bit i: frame.psn + i has arrived
+ * @window: frames from frame.psn on that may be sent
+ * @state: enum bgdma_wire_ready
+ * @kind: what the next frame waits for: BGDMA_KIND_*
+ * @object: which
+ */
+struct bgdma_wire_ack {
+	__le64 sack[BGDMA_WIRE_SACK / 64];
+	__le16 window;
+	__u8 state;
+	__u8 kind;
+	__le32 object;
+};
+
+/* Results that an ACK can have. */
+#define BGDMA_WIRE_RESULTS	32
+
+/**
+ * struct bgdma_wire_result - a transfer that was refused
+ * @offset: bgdma_fault.offset
+ * @bound: bgdma_fault.bound
+ * @id: transfer
+ * @code: enum bgdma_code
+ * @psn: of the frame that was refused
+ * @resv: 0
+ *
+ * Each ACK has those of all frames that the origin does not yet know about.
+ */
+struct bgdma_wire_result {
+	__le64 offset;
+	__le64 bound;
+	__le32 id;
+	__le32 code;
+	__le32 psn;
+	__le32 resv;
+};
+
+/* struct bgdma_answer */
+struct bgdma_wire_answer {
+	__le32 counter;
+	__le32 region;
+	__le32 epoch;
+	__le32 code;
+};
+
+/**
+ * struct bgdma_wire_gone - a context left
+ * @rank: its node
+ * @incarnation: its
+ * @uid: whose, in the initial user namespace
+ * @ctx: its number
+ * @resv: 0
+ */
+struct bgdma_wire_gone {
+	__le32 rank;
+	__le32 incarnation;
+	__le32 uid;
+	__le16 ctx;
+	__le16 resv;
+};
+
+/* Nodes of a kernel: so many runs of consecutive ranks. */
+#define BGDMA_WIRE_RUNS		64
+/* Kernels that one HELLO can name. */
+#define BGDMA_WIRE_HEARD	32
+
+struct bgdma_wire_run {
+	__le32 first;
+	__le32 last;
+};
+
+/**
+ * struct bgdma_wire_hello - who is there
+ * @kernel: a number that no other kernel has, nor this one after it was restarted
+ * @proof: made with the key of all of this but @proof
+ * @name: of the partition, zero-padded
+ * @dims: of it
+ * @torus: BGDMA_AXIS_*
+ * @mtu: bytes behind the Ethernet header that this end takes
+ * @flags: 0
+ * @runs: so many
+ * @heard: so many
+ * @run: nodes that live there
+ * @hears: kernels that were heard on this link
+ */
+struct bgdma_wire_hello {
+	__le64 kernel;
+	__le64 proof;
+	char name[BGDMA_NAME_MAX];
+	__le32 dims[3];
+	__le32 torus;
+	__le32 mtu;
+	__le32 flags;
+	__le32 runs;
+	__le32 heard;
+	struct bgdma_wire_run run[BGDMA_WIRE_RUNS];
+	__le64 hears[BGDMA_WIRE_HEARD];
+};
+
+/* Ways out that one STATE can name as closed. */
+#define BGDMA_WIRE_CLOSED	64
+
+/**
+ * struct bgdma_wire_state - what a kernel says of itself to all others
+ * @kernel: its number
+ * @proof: made with the key of all of this but @proof
+ * @seq: of two, the higher one is true
+ * @runs: so many
+ * @closed: so many
+ * @flags: BGDMA_WIRE_STATE_*
+ * @run: nodes that live there
+ * @way: a node and a direction (rank * 6 + enum bgdma_direction) where the next
+ *	node lives elsewhere and no link leads to it
+ *
+ * Who gets one that is news passes it on to its other peers.
+ */
+struct bgdma_wire_state {
+	__le64 kernel;
+	__le64 proof;
+	__le32 seq;
+	__le32 runs;
+	__le32 closed;
+	__le32 flags;
+	struct bgdma_wire_run run[BGDMA_WIRE_RUNS];
+	__le32 way[BGDMA_WIRE_CLOSED];
+};
+
+#endif /* _BGDMA_WIRE_H */
