@@ -20,6 +20,9 @@ struct forgery {
 	bool allowed;
 };
 
+/* Of the data of a forgery; behind what it says are zeroes. */
+#define LONGEST		2000
+
 #define PART_OF(window_, status_)					\
 	.window = (window_), .kind = PART, .length = 24, .data = { status_ }
 
@@ -30,7 +33,7 @@ static const struct forgery forgeries[] = {
 	{ .kind = 5 },
 	{ .kind = 255, .detail = 255 },
 	{ .kind = PART, .length = 8 },
-	{ .window = 2, .kind = PART, .length = 2000 },
+	{ .window = 2, .kind = PART, .length = LONGEST },
 	{ .window = 2, .kind = POST },
 	/* Of its part, told again; of a window that is not made yet. */
 	{ PART_OF(0, 0) },
@@ -73,15 +76,17 @@ static uint64_t forge_all(struct accessor *a)
 	uint32_t id = forge_id("rma", "window"), i;
 	const struct forgery *x;
 	uint64_t malformed = 0;
+	uint8_t data[LONGEST] = { 0 };
 	struct forger f;
 
 	require_is(0, forger_open(&f, &module));
 	for (i = 0; i < FORGERIES; i++) {
 		x = &forgeries[i];
+		memcpy(data, x->data, sizeof(x->data));
 		require_is(0, forge(&f, VICTIM, DATA_FIFO, id,
 				    ((uint64_t)x->window << 16 |
 				     x->kind << 8 | x->detail) & BGDMA_WORD_MASK,
-				    x->data, x->length));
+				    data, x->length));
 		malformed += !x->allowed;
 	}
 	return malformed + (uint64_t)marks(&f);
