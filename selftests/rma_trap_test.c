@@ -54,6 +54,22 @@ static int trap_open(struct accessor *a, enum bgdma_window_trap trap)
 	return accessor_open_as(a, ep, (struct bgdma_rma_attr){ 0 }, &window);
 }
 
+/* Is a page of the window as its process wants it, for the kernel? */
+static bool is_writable(void *arg)
+{
+	unsigned long from, to, at = (unsigned long)arg;
+	char line[256], rights[5];
+	bool found = false;
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	while (maps && !found && fgets(line, sizeof(line), maps))
+		found = sscanf(line, "%lx-%lx %4s", &from, &to, rights) == 3 &&
+			at >= from && at < to && rights[1] == 'w';
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
 struct trapping {
 	enum bgdma_window_trap trap;
 	int stage;
@@ -105,7 +121,7 @@ static int races(uint32_t rank, uint32_t size, void *arg)
 		require(until(load(&t->stage) == 3));
 		/* At the end all is as before. */
 		require(until(at_gate(&a, NULL) == 0));
-		usleep(100000);
+		require(until(is_writable(memory + 3 * PAGE)));
 		racing_store(memory + 3 * PAGE);
 		require_is(all + 1, catches);
 	}

@@ -14,10 +14,12 @@
 
 /* ---- Barrier ----------------------------------------------------------- */
 
+/* What it came to is found out where packets are dealt with, under their lock. */
 struct round {
-	const struct bgdma_window *window;
+	struct bgdma_window *window;
 	uint32_t from;
 	unsigned int number;
+	int result;
 };
 
 /*
@@ -58,10 +60,23 @@ static bool has_arrived(const struct bgdma_window *window, unsigned int number)
 
 static bool round_there(void *arg)
 {
-	const struct round *r = arg;
+	struct round *r = arg;
 
-	return is_broken(r->window) || has_arrived(r->window, r->number) ||
-	       r->window->rma->peer[r->from].down;
+	bool broken = is_broken(r->window);
+	bool arrived = has_arrived(r->window, r->number);
+
+	r->result = broken || !arrived ? -EHOSTDOWN : 0;
+	return broken || arrived || r->window->rma->peer[r->from].down;
+}
+
+/* This barrier is, and all later ones. */
+static bool round_breaks(void *arg)
+{
+	struct bgdma_window *window = arg;
+
+	if (!window->broken)
+		window->broken = window->generation;
+	return true;
 }
 
 static int round_wait(struct bgdma_window *window, uint32_t from,
@@ -70,10 +85,7 @@ static int round_wait(struct bgdma_window *window, uint32_t from,
 	struct round r = { .window = window, .from = from, .number = number };
 	int ret = rma_wait(window->rma, round_there, &r);
 
-	if (ret)
-		return ret;
-	return is_broken(window) || !has_arrived(window, number) ? -EHOSTDOWN :
-								   0;
+	return ret ? ret : r.result;
 }
 
 int window_barrier(struct bgdma_window *window)
@@ -93,8 +105,8 @@ int window_barrier(struct bgdma_window *window)
 			result = round_wait(window, (rank + size - step) % size,
 					    number);
 	}
-	if (result && !window->broken)
-		window->broken = window->generation;
+	if (result)
+		(void)rma_wait(window->rma, round_breaks, window);
 	return result;
 }
 
