@@ -680,13 +680,6 @@ void bgdma_partition_detach(struct bgdma_ctx *ctx);
 void bgdma_partition_leave(struct bgdma_ctx *ctx);
 struct bgdma_ctx *bgdma_partition_peer(struct bgdma_partition *part, u32 rank,
 				       u16 id);
-/* May come while others look: a link to a partition that had none. */
-static inline struct bgdma_ether *bgdma_ether(const struct bgdma_partition *part)
-{
-	/* Pairs with bgdma_link_ether(): what it points to is complete. */
-	return smp_load_acquire(&part->ether);
-}
-
 int bgdma_fabric_init(void);
 void bgdma_fabric_exit(void);
 

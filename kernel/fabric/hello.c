@@ -87,6 +87,17 @@ void bgdma_peer_text(const struct bgdma_peer *peer, char *text, size_t size)
 	}
 }
 
+static void bgdma_peer_log(const struct bgdma_peer *peer)
+{
+	const struct bgdma_link *link = peer->link;
+	char text[192];
+
+	bgdma_peer_text(peer, text, sizeof(text));
+	pr_info_ratelimited("bgdma: partition %s, %s: %pM %s\n",
+			    link->ether->part->name, link->dev->name,
+			    peer->mac, text);
+}
+
 /* All that follows from another state of a peer. */
 static void bgdma_peer_state(struct bgdma_peer *peer,
 			     enum bgdma_peer_state state)
@@ -94,7 +105,6 @@ static void bgdma_peer_state(struct bgdma_peer *peer,
 	struct bgdma_link *link = peer->link;
 	struct bgdma_ether *ether = link->ether;
 	enum bgdma_peer_state was = peer->state;
-	char text[192];
 
 	lockdep_assert_held(&ether->lock);
 	if (state == was)
@@ -105,10 +115,9 @@ static void bgdma_peer_state(struct bgdma_peer *peer,
 		ether->tell = true;
 		bgdma_ways_stale(ether);
 	}
-	bgdma_peer_text(peer, text, sizeof(text));
-	pr_info_ratelimited("bgdma: partition %s, %s: %pM %s\n",
-			    ether->part->name, link->dev->name, peer->mac,
-			    text);
+	/* He may be about to; else bgdma_peers_deaf() tells. */
+	if (state != BGDMA_PEER_HEARD)
+		bgdma_peer_log(peer);
 	bgdma_peer_tell(peer);
 	/* Who is up, or was, is to know at once. */
 	if (state <= BGDMA_PEER_UP || was <= BGDMA_PEER_UP) {
@@ -185,15 +194,20 @@ static void bgdma_peers_age(struct bgdma_link *link)
 	}
 }
 
-static bool bgdma_peers_wait(const struct bgdma_link *link)
+/* Does somebody not hear us? If it has been so for long, say so. */
+static bool bgdma_peers_deaf(const struct bgdma_link *link)
 {
 	const struct bgdma_peer *peer;
+	bool deaf = false;
 
 	list_for_each_entry(peer, &link->peers, node) {
-		if (peer->state == BGDMA_PEER_HEARD)
-			return true;
+		if (peer->state != BGDMA_PEER_HEARD)
+			continue;
+		deaf = true;
+		if (link->fast == 1)
+			bgdma_peer_log(peer);
 	}
-	return false;
+	return deaf;
 }
 
 /**
@@ -214,7 +228,7 @@ void bgdma_hello_work(struct work_struct *work)
 	if (link->up)
 		bgdma_hello_send(link);
 	ms = link->config.hello_ms;
-	if (link->fast && bgdma_peers_wait(link)) {
+	if (link->fast && bgdma_peers_deaf(link)) {
 		link->fast--;
 		ms = min_t(u32, ms, BGDMA_LINK_HELLO_FAST_MS);
 	}

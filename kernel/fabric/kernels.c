@@ -209,7 +209,8 @@ static void bgdma_state_catch_up(struct bgdma_ether *ether,
 
 	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
 		hlist_for_each_entry(kernel, &ether->kernels[i], node) {
-			if (kernel->seq && kernel->number != peer->kernel)
+			if (kernel->seq && !kernel->left &&
+			    kernel->number != peer->kernel)
 				bgdma_state_xmit(peer, &kernel->state);
 		}
 	}

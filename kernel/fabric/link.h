@@ -260,6 +260,13 @@ struct bgdma_ether {
 	bool tell;
 };
 
+/* Of a partition, or NULL; the first link may make one while others look. */
+static inline struct bgdma_ether *bgdma_ether(const struct bgdma_partition *part)
+{
+	/* Pairs with bgdma_link_ether(): what it points to is complete. */
+	return smp_load_acquire(&part->ether);
+}
+
 /* ether.c */
 struct bgdma_ether *bgdma_ether_new(struct bgdma_partition *part,
 				    struct net *net, const u8 *key,
@@ -329,7 +336,7 @@ void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel);
 void bgdma_peer_tell(const struct bgdma_peer *peer);
 void bgdma_link_tell(const struct bgdma_link *link, u8 cmd);
 
-/* way.c */
+/* way.c, ways.c */
 
 /**
  * struct bgdma_way - the next hop from a node
