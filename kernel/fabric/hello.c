@@ -116,7 +116,7 @@ static void bgdma_peer_state(struct bgdma_peer *peer,
 		bgdma_ways_stale(ether);
 	}
 	/* He may be about to; else bgdma_peers_deaf() tells. */
-	if (state != BGDMA_PEER_HEARD)
+	if (state != BGDMA_PEER_HEARD && !link->gone)
 		bgdma_peer_log(peer);
 	bgdma_peer_tell(peer);
 	/* Who is up, or was, is to know at once. */

@@ -469,8 +469,8 @@ static void bgdma_link_drop(struct bgdma_link *link)
 
 	ASSERT_RTNL();
 	mutex_lock(&ether->lock);
-	bgdma_hello_bye(link);
 	link->gone = true;
+	bgdma_hello_bye(link);
 	list_del_rcu(&link->node);
 	ether->n_links--;
 	/* From here on no way leads there. */
