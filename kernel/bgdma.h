@@ -46,6 +46,7 @@
 #include "compat.h"
 
 struct bgdma_ctx;
+struct bgdma_ether;
 struct bgdma_stream;
 struct net;
 
@@ -609,6 +610,7 @@ struct bgdma_node {
  * @incarnation: last one given out
  * @dead: deleted; @lock
  * @fabric: how its nodes reach each other
+ * @ether: of nodes that live elsewhere; NULL, or set once: bgdma_ether()
  * @ctxs: by rank << 8 | context; written under @lock, read under RCU
  * @first: context 0 of each of the first BGDMA_FIRST_MAX ranks: mostly who is
  *	looked for, without a walk down @ctxs; written and read like it
@@ -638,6 +640,7 @@ struct bgdma_partition {
 	u32 incarnation;
 	bool dead;
 	const struct bgdma_fabric_ops *fabric;
+	struct bgdma_ether *ether;
 	struct xarray ctxs;
 	struct bgdma_ctx __rcu **first;
 	struct xarray nodes;
@@ -654,10 +657,12 @@ struct bgdma_partition {
  * struct bgdma_net - the partitions of one network namespace
  * @lock: the list
  * @partitions: of it
+ * @n_links: of all of them; RTNL
  */
 struct bgdma_net {
 	struct mutex lock;
 	struct list_head partitions;
+	u32 n_links;
 };
 
 struct bgdma_net *bgdma_net(struct net *net);

@@ -59,6 +59,15 @@ static inline void bgdma_vm_flags(struct vm_area_struct *vma,
 #define bgdma_memcpy_is_fast() static_cpu_has(X86_FEATURE_FSRM)
 #endif
 
+/* ---- links (fabric/) ---- */
+#if IS_REACHABLE(CONFIG_LIBCRC32C)
+#include <linux/crc32c.h>
+#define bgdma_crc32c(crc, data, len) crc32c(crc, data, len)
+#else
+#include <linux/crc32.h>
+#define bgdma_crc32c(crc, data, len) __crc32c_le(crc, data, len)
+#endif
+
 /* ---- netlink (control/) ---- */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 #define bgdma_dump_attrs(cb) (genl_dumpit_info(cb)->attrs)

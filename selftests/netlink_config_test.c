@@ -13,6 +13,7 @@
 
 #define NOBODY		65534
 #define RANGE		"integer out of range"
+#define BINARY		"binary attribute size out of range"
 #define NO_PARTITION	"bgdma: no such partition in this network namespace"
 #define BAD_NAME \
 	"bgdma: a name is printable ASCII without spaces and slashes"
@@ -83,6 +84,13 @@ static struct nl_msg *nearly_right(struct link *l, int cmd,
 #define UNENDED(text)	{ BGDMA_A_PARTITION_NAME, sizeof(text) - 1, 0, text }
 #define X31		"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 
+/* Runs of the nodes of a partition of 2x2x2. */
+static const char many[520];
+static const char disorder[16] = { 4, 0, 0, 0, 4, 0, 0, 0 };
+static const char overlap[16] = { 0, 0, 0, 0, 3, 0, 0, 0,
+				  3, 0, 0, 0, 5, 0, 0, 0 };
+#define NODES	"bgdma: nodes are runs of ranks of the partition, in order"
+
 static const struct bad bad_names[] = {
 	{ "no name", SIZED(NAME, 0), -EINVAL,
 	  "bgdma: partition name is missing" },
@@ -143,13 +151,33 @@ static const struct bad bad_values[] = {
 	{ "FIFOs 0", U32(MAX_INJ_FIFOS, 0), -ERANGE, RANGE },
 	{ "FIFOs over", U32(MAX_INJ_FIFOS, 1025), -ERANGE, RANGE },
 	{ "FIFOs short", SIZED(MAX_INJ_FIFOS, 1), -EINVAL, ANY_TEXT },
-	{ "output only", U32(SIZE, 4), -EINVAL, "Unknown attribute type" },
 	{ "no such attribute", { 100, 4, 0, NULL }, -EINVAL,
 	  "Unknown attribute type" },
 	{ "attribute 0", { 0, 4, 0, NULL }, -EINVAL, ANY_TEXT },
 };
 
+static const struct bad bad_homes[] = {
+	{ "output only", U32(SIZE, 4), -EINVAL, "Unsupported attribute" },
+	{ "padding", U32(PAD, 4), -EINVAL, "Unsupported attribute" },
+	{ "key too short", SIZED(KEY, 15), -ERANGE, BINARY },
+	{ "key too long", SIZED(KEY, 17), -ERANGE, BINARY },
+	{ "no nodes", { BGDMA_A_PARTITION_NODES, 0, 0, "" }, -EINVAL, NODES },
+	{ "half a run", SIZED(NODES, 4), -EINVAL, NODES },
+	{ "one and a half", SIZED(NODES, 12), -EINVAL, NODES },
+	{ "behind the last", U64(NODES, 8ULL << 32), -EINVAL, NODES },
+	{ "backwards", U64(NODES, 1ULL), -EINVAL, NODES },
+	{ "65 runs", { BGDMA_A_PARTITION_NODES, 520, 0, many }, -ERANGE,
+	  ANY_TEXT },
+	{ "in disorder", { BGDMA_A_PARTITION_NODES, 16, 0, disorder }, -EINVAL,
+	  NODES },
+	{ "overlapping", { BGDMA_A_PARTITION_NODES, 16, 0, overlap }, -EINVAL,
+	  NODES },
+};
+
 static const struct bad bad_changes[] = {
+	{ "nodes", U64(NODES, 0), -EINVAL, "Unknown attribute type" },
+	{ "key", SIZED(KEY, 16), -EINVAL, "Unknown attribute type" },
+	{ "output only", U32(SIZE, 4), -EINVAL, "Unknown attribute type" },
 	{ "X", U32(DIM_X, 2), -EINVAL, FIXED },
 	{ "Y", U32(DIM_Y, 2), -EINVAL, FIXED },
 	{ "Z", U32(DIM_Z, 2), -EINVAL, FIXED },
@@ -203,6 +231,11 @@ TEST_F(netlink, new_refuses_bad_values)
 	EXPECT_REFUSED(NEW, bad_values);
 	/* And made nothing of them. */
 	EXPECT_EQ(-ENOENT, by_name(&self->l, BGDMA_CMD_PARTITION_GET, "p"));
+}
+
+TEST_F(netlink, x1_new_refuses_bad_nodes_and_keys)
+{
+	EXPECT_REFUSED(NEW, bad_homes);
 }
 
 TEST_F(netlink, set_refuses_bad_values)

@@ -4,15 +4,16 @@
  */
 #include <linux/netlink.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 #include <linux/user_namespace.h>
 
+#include "../fabric/link.h"
 #include "netlink.h"
 
 #define BGDMA_MODE_BITS	0666
 #define BGDMA_SIZE_MAX	(BGDMA_RANK_MAX + 1)
 
-/* Changes and their notifications, so that listeners see them in order. */
-static DEFINE_MUTEX(bgdma_config_lock);
+DEFINE_MUTEX(bgdma_config_lock);
 
 /* The partition's name, if it is there and could be one. */
 static const char *bgdma_config_name(struct genl_info *info)
@@ -184,7 +185,70 @@ static void bgdma_config_limits(struct genl_info *info,
 			   nla_get_u32(attrs[BGDMA_A_PARTITION_MAX_INJ_FIFOS]));
 }
 
-/* A message that shows @part; partition.lock held. */
+/* Which nodes live here, in order; none named: all. */
+static int bgdma_config_nodes(const struct nlattr *attr, u32 size,
+			      struct bgdma_nodes *nodes)
+{
+	const struct bgdma_run *run;
+	u32 n, i;
+
+	if (!attr)
+		return 0;
+	run = nla_data(attr);
+	n = nla_len(attr) / sizeof(*run);
+	if (!n || nla_len(attr) % sizeof(*run))
+		return -EINVAL;
+	for (i = 0; i < n; i++) {
+		if (run[i].first > run[i].last || run[i].last >= size ||
+		    (i && run[i].first <= run[i - 1].last))
+			return -EINVAL;
+		nodes->run[i].first = run[i].first;
+		nodes->run[i].last = run[i].last;
+	}
+	nodes->n = n;
+	return 0;
+}
+
+/* A partition that has nodes elsewhere, or a key. Nobody sees it yet. */
+static int bgdma_config_ether(struct genl_info *info,
+			      struct bgdma_partition *part)
+{
+	const struct nlattr *nodes = info->attrs[BGDMA_A_PARTITION_NODES];
+	const struct nlattr *key = info->attrs[BGDMA_A_PARTITION_KEY];
+	struct bgdma_nodes *local;
+	int err;
+
+	if (!nodes && !key)
+		return 0;
+	local = kzalloc(sizeof(*local), GFP_KERNEL);
+	if (!local)
+		return -ENOMEM;
+	err = bgdma_config_nodes(nodes, part->size, local);
+	if (err) {
+		NL_SET_ERR_MSG_ATTR(info->extack, nodes,
+				    "bgdma: nodes are runs of ranks of the partition, in order");
+		goto free;
+	}
+	part->ether = bgdma_ether_new(part, genl_info_net(info),
+				      key ? nla_data(key) : NULL, local);
+	err = part->ether ? 0 : -ENOMEM;
+free:
+	kfree(local);
+	return err;
+}
+
+static int bgdma_put_nodes(struct sk_buff *skb, struct bgdma_partition *part)
+{
+	struct bgdma_ether *ether = bgdma_ether(part);
+
+	if (!ether || !ether->local.n)
+		return 0;
+	return nla_put(skb, BGDMA_A_PARTITION_NODES,
+		       ether->local.n * sizeof(ether->local.run[0]),
+		       ether->local.run);
+}
+
+/* A message that shows @part; partition.lock held. The key is never shown. */
 static int bgdma_put_partition(struct sk_buff *skb, void *head, struct net *net,
 			       struct bgdma_partition *part)
 {
@@ -206,7 +270,8 @@ static int bgdma_put_partition(struct sk_buff *skb, void *head, struct net *net,
 			part->max_contexts) ||
 	    nla_put_u32(skb, BGDMA_A_PARTITION_MAX_INJ_FIFOS, part->max_inj) ||
 	    nla_put_u32(skb, BGDMA_A_PARTITION_SIZE, part->size) ||
-	    nla_put_u32(skb, BGDMA_A_PARTITION_CONTEXTS, part->contexts)) {
+	    nla_put_u32(skb, BGDMA_A_PARTITION_CONTEXTS, part->contexts) ||
+	    bgdma_put_nodes(skb, part)) {
 		genlmsg_cancel(skb, head);
 		return -EMSGSIZE;
 	}
@@ -283,7 +348,8 @@ int bgdma_partition_new_doit(struct sk_buff *skb, struct genl_info *info)
 	part->gid = access.gid;
 	part->mode = access.mode;
 	bgdma_config_limits(info, part);
-	err = bgdma_config_dims(info, part);
+	err = bgdma_config_dims(info, part) ?:
+	      bgdma_config_ether(info, part);
 	if (err)
 		goto out;
 

@@ -73,6 +73,49 @@ static const struct genl_ops bgdma_ops[] = {
 		.cmd		= BGDMA_CMD_STATS_GET,
 		.doit		= bgdma_stats_get_doit,
 	},
+	{
+		.cmd		= BGDMA_CMD_LINK_NEW,
+		.flags		= GENL_UNS_ADMIN_PERM,
+		.policy		= bgdma_link_set_policy,
+		.maxattr	= ARRAY_SIZE(bgdma_link_set_policy) - 1,
+		.doit		= bgdma_link_new_doit,
+	},
+	{
+		.cmd		= BGDMA_CMD_LINK_SET,
+		.flags		= GENL_UNS_ADMIN_PERM,
+		.policy		= bgdma_link_set_policy,
+		.maxattr	= ARRAY_SIZE(bgdma_link_set_policy) - 1,
+		.doit		= bgdma_link_set_doit,
+	},
+	{
+		.cmd		= BGDMA_CMD_LINK_DEL,
+		.flags		= GENL_UNS_ADMIN_PERM,
+		.policy		= bgdma_link_del_policy,
+		.maxattr	= ARRAY_SIZE(bgdma_link_del_policy) - 1,
+		.doit		= bgdma_link_del_doit,
+	},
+	{
+		.cmd		= BGDMA_CMD_LINK_GET,
+		.policy		= bgdma_link_get_policy,
+		.maxattr	= ARRAY_SIZE(bgdma_link_get_policy) - 1,
+		.start		= bgdma_dump_start,
+		.dumpit		= bgdma_link_get_dumpit,
+		.done		= bgdma_dump_done,
+	},
+	{
+		.cmd		= BGDMA_CMD_PEER_GET,
+		.policy		= bgdma_peer_get_policy,
+		.maxattr	= ARRAY_SIZE(bgdma_peer_get_policy) - 1,
+		.start		= bgdma_dump_start,
+		.dumpit		= bgdma_peer_get_dumpit,
+		.done		= bgdma_dump_done,
+	},
+	{
+		.cmd		= BGDMA_CMD_ROUTE_GET,
+		.policy		= bgdma_route_get_policy,
+		.maxattr	= ARRAY_SIZE(bgdma_route_get_policy) - 1,
+		.doit		= bgdma_route_get_doit,
+	},
 };
 
 static const struct genl_multicast_group bgdma_mcgrps[] = {
@@ -98,7 +141,10 @@ struct genl_family bgdma_family __ro_after_init = {
  */
 int __init bgdma_control_init(void)
 {
-	return genl_register_family(&bgdma_family);
+	int err = genl_register_family(&bgdma_family);
+
+	bgdma_link_listen(!err);
+	return err;
 }
 
 /**
@@ -106,5 +152,6 @@ int __init bgdma_control_init(void)
  */
 void bgdma_control_exit(void)
 {
+	bgdma_link_listen(false);
 	genl_unregister_family(&bgdma_family);
 }

@@ -21,7 +21,7 @@ extern struct genl_family bgdma_family;
 
 /* policy.c */
 extern const struct nla_policy
-bgdma_partition_new_policy[BGDMA_A_PARTITION_MAX_INJ_FIFOS + 1];
+bgdma_partition_new_policy[BGDMA_A_PARTITION_KEY + 1];
 extern const struct nla_policy
 bgdma_partition_set_policy[BGDMA_A_PARTITION_MAX_INJ_FIFOS + 1];
 extern const struct nla_policy
@@ -33,6 +33,18 @@ extern const struct nla_policy bgdma_ctx_get_policy[BGDMA_A_CTX_CTX + 1];
 extern const struct nla_policy
 bgdma_counter_get_policy[BGDMA_A_COUNTER_CTX + 1];
 extern const struct nla_policy bgdma_fifo_get_policy[BGDMA_A_FIFO_CTX + 1];
+
+extern const struct nla_policy bgdma_link_set_policy[BGDMA_A_LINK_FIXED + 1];
+extern const struct nla_policy bgdma_link_del_policy[BGDMA_A_LINK_IFINDEX + 1];
+extern const struct nla_policy
+bgdma_link_get_policy[BGDMA_A_LINK_PARTITION + 1];
+extern const struct nla_policy
+bgdma_peer_get_policy[BGDMA_A_PEER_PARTITION + 1];
+extern const struct nla_policy
+bgdma_route_get_policy[BGDMA_A_ROUTE_ADAPTIVE + 1];
+
+/* Changes and their notifications, so that listeners see them in order. */
+extern struct mutex bgdma_config_lock;
 
 /* config.c */
 int bgdma_partition_new_doit(struct sk_buff *skb, struct genl_info *info);
@@ -111,5 +123,17 @@ int bgdma_ctx_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int bgdma_counter_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int bgdma_fifo_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int bgdma_stats_get_doit(struct sk_buff *skb, struct genl_info *info);
+
+/* link.c */
+int bgdma_link_new_doit(struct sk_buff *skb, struct genl_info *info);
+int bgdma_link_set_doit(struct sk_buff *skb, struct genl_info *info);
+int bgdma_link_del_doit(struct sk_buff *skb, struct genl_info *info);
+int bgdma_link_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int bgdma_peer_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+struct bgdma_partition *bgdma_link_partition(struct genl_info *info, int attr);
+void bgdma_link_listen(bool on);
+
+/* route.c */
+int bgdma_route_get_doit(struct sk_buff *skb, struct genl_info *info);
 
 #endif /* _BGDMA_NETLINK_H */

@@ -20,6 +20,16 @@ static struct netlink_range_validation bgdma_max_contexts_range = {
 	.max = 4194304,
 };
 
+static struct netlink_range_validation bgdma_timeout_ms_range = {
+	.min = 100,
+	.max = 3600000,
+};
+
+static struct netlink_range_validation bgdma_hello_ms_range = {
+	.min = 10,
+	.max = 60000,
+};
+
 #define BGDMA_POLICY_NAME \
 	{ .type = NLA_NUL_STRING, .len = BGDMA_NAME_MAX - 1 }
 /* Refuses its attribute, and says why. */
@@ -28,7 +38,7 @@ static struct netlink_range_validation bgdma_max_contexts_range = {
 	  .reject_message = "bgdma: the shape of a partition cannot change" }
 
 const struct nla_policy
-bgdma_partition_new_policy[BGDMA_A_PARTITION_MAX_INJ_FIFOS + 1] = {
+bgdma_partition_new_policy[BGDMA_A_PARTITION_KEY + 1] = {
 	[BGDMA_A_PARTITION_NAME] = BGDMA_POLICY_NAME,
 	[BGDMA_A_PARTITION_DIM_X] = NLA_POLICY_RANGE(NLA_U32, 1, 1024),
 	[BGDMA_A_PARTITION_DIM_Y] = NLA_POLICY_RANGE(NLA_U32, 1, 1024),
@@ -44,6 +54,8 @@ bgdma_partition_new_policy[BGDMA_A_PARTITION_MAX_INJ_FIFOS + 1] = {
 	[BGDMA_A_PARTITION_MAX_CONTEXTS] =
 		NLA_POLICY_FULL_RANGE(NLA_U32, &bgdma_max_contexts_range),
 	[BGDMA_A_PARTITION_MAX_INJ_FIFOS] = NLA_POLICY_RANGE(NLA_U32, 1, 1024),
+	[BGDMA_A_PARTITION_NODES] = { .type = NLA_BINARY, .len = 512 },
+	[BGDMA_A_PARTITION_KEY] = NLA_POLICY_EXACT_LEN(16),
 };
 
 const struct nla_policy
@@ -97,4 +109,38 @@ const struct nla_policy bgdma_fifo_get_policy[BGDMA_A_FIFO_CTX + 1] = {
 	[BGDMA_A_FIFO_PARTITION] = BGDMA_POLICY_NAME,
 	[BGDMA_A_FIFO_RANK] = { .type = NLA_U32 },
 	[BGDMA_A_FIFO_CTX] = NLA_POLICY_MAX(NLA_U32, 255),
+};
+
+const struct nla_policy bgdma_link_set_policy[BGDMA_A_LINK_FIXED + 1] = {
+	[BGDMA_A_LINK_PARTITION] = BGDMA_POLICY_NAME,
+	[BGDMA_A_LINK_IFINDEX] = { .type = NLA_U32 },
+	[BGDMA_A_LINK_TIMEOUT_MS] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &bgdma_timeout_ms_range),
+	[BGDMA_A_LINK_HELLO_MS] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &bgdma_hello_ms_range),
+	[BGDMA_A_LINK_WINDOW] = NLA_POLICY_RANGE(NLA_U32, 1, 256),
+	[BGDMA_A_LINK_RATE] = { .type = NLA_U64 },
+	[BGDMA_A_LINK_COPY] = NLA_POLICY_MAX(NLA_U32, 1),
+	[BGDMA_A_LINK_SUM] = NLA_POLICY_MAX(NLA_U32, 1),
+	[BGDMA_A_LINK_FIXED] = NLA_POLICY_MAX(NLA_U32, 1),
+};
+
+const struct nla_policy bgdma_link_del_policy[BGDMA_A_LINK_IFINDEX + 1] = {
+	[BGDMA_A_LINK_PARTITION] = BGDMA_POLICY_NAME,
+	[BGDMA_A_LINK_IFINDEX] = { .type = NLA_U32 },
+};
+
+const struct nla_policy bgdma_link_get_policy[BGDMA_A_LINK_PARTITION + 1] = {
+	[BGDMA_A_LINK_PARTITION] = BGDMA_POLICY_NAME,
+};
+
+const struct nla_policy bgdma_peer_get_policy[BGDMA_A_PEER_PARTITION + 1] = {
+	[BGDMA_A_PEER_PARTITION] = BGDMA_POLICY_NAME,
+};
+
+const struct nla_policy bgdma_route_get_policy[BGDMA_A_ROUTE_ADAPTIVE + 1] = {
+	[BGDMA_A_ROUTE_PARTITION] = BGDMA_POLICY_NAME,
+	[BGDMA_A_ROUTE_FROM] = { .type = NLA_U32 },
+	[BGDMA_A_ROUTE_TO] = { .type = NLA_U32 },
+	[BGDMA_A_ROUTE_ADAPTIVE] = { .type = NLA_FLAG },
 };

@@ -10,8 +10,11 @@
  *	way	from a node that lives here in a direction: the peer there, if the
  *		next node lives with it
  *
- * ether.lock is for changes of all of these, inside partition.lock; whoever only
- * looks does so under RCU.
+ * Links come and go under RTNL, since their devices do. ether.lock is for changes
+ * of all else; whoever only looks does so under RCU.
+ *
+ * Lock order: the lock of control/config.c, RTNL, ether.lock. partition.lock is not
+ * taken inside these, nor these inside it.
  */
 #ifndef _BGDMA_LINK_H
 #define _BGDMA_LINK_H
@@ -20,6 +23,8 @@
 #include <linux/netdevice.h>
 #include <linux/siphash.h>
 #include <linux/skbuff.h>
+
+#include <linux/bgdma_netlink.h>
 
 #include "../bgdma.h"
 #include "route.h"
@@ -31,8 +36,12 @@
 #define BGDMA_PEERS_MAX		BGDMA_WIRE_HEARD
 #define BGDMA_KERNELS_MAX	4096
 #define BGDMA_LINKS_MAX		64
+/* Links of all partitions of a network namespace. */
+#define BGDMA_LINKS_NET_MAX	256
 
 #define BGDMA_LINK_HELLO_MS	1000
+#define BGDMA_LINK_HELLO_MAX	60000
+#define BGDMA_LINK_HELLO_FAST_MS	100
 #define BGDMA_LINK_TIMEOUT_MS	10000
 #define BGDMA_LINK_WINDOW	256
 
@@ -69,46 +78,43 @@ struct bgdma_link_config {
 	bool fixed;
 };
 
-/* What became of a peer: the first that is true. */
-enum bgdma_peer_state {
-	BGDMA_PEER_HEARD,	/* does not hear us yet */
-	BGDMA_PEER_UP,
-	BGDMA_PEER_LOST,	/* is not heard any more */
-	BGDMA_PEER_VERSION,	/* speaks another version */
-	BGDMA_PEER_PARTITION,	/* has a partition of another name */
-	BGDMA_PEER_KEY,		/* has another key */
-	BGDMA_PEER_DIMS,	/* its partition has another shape */
-	BGDMA_PEER_NODES,	/* says that nodes of ours live there */
-	BGDMA_PEER_MTU,		/* takes less than a frame has to hold */
-	BGDMA_PEER_STATES
-};
+/* One past the last enum bgdma_peer_state: of a peer that has no state yet. */
+#define BGDMA_PEER_STATES	(BGDMA_PEER_MTU + 1)
 
 /**
  * struct bgdma_peer - a kernel that was heard on a link
  * @node: in link.peers
  * @link: the link
+ * @id: of this peer and no other of the partition
+ * @proved: it has our key. Of who has not, all is hearsay but @mac, which it is
+ *	known by; the others are known by @kernel
  * @kernel: its number
  * @mac: its address there
  * @mtu: that it takes
  * @version: that it speaks
- * @state: what is wrong, or all is well; ether.lock
+ * @state: enum bgdma_peer_state; ether.lock
  * @heard: when, in jiffies
+ * @every: milliseconds from one HELLO of it to the next
+ * @fresh: it is up, and has not been told yet what we know of others
  * @nodes: that live there
  * @dims: of its partition
  * @torus: likewise
  * @name: likewise
- * @stats: frames and bytes to and from it
  * @rcu: freed after a grace period
  */
 struct bgdma_peer {
 	struct list_head node;
 	struct bgdma_link *link;
+	u32 id;
+	bool proved;
 	u64 kernel;
 	u8 mac[ETH_ALEN];
 	u32 mtu;
 	u8 version;
-	enum bgdma_peer_state state;
+	u8 state;
 	unsigned long heard;
+	u32 every;
+	bool fresh;
 	struct bgdma_nodes nodes;
 	u32 dims[3];
 	u32 torus;
@@ -135,23 +141,32 @@ enum bgdma_link_stat {
 
 /**
  * struct bgdma_link - a netdev that a partition uses
- * @node: in ether.links
+ * @node: in ether.links; RCU, RTNL and ether.lock
+ * @all: in the list of all links; RCU, RTNL
  * @ether: of the partition
+ * @id: of this link and no other of the partition
  * @dev: a reference
  * @tracker: of it
  * @type: how frames come in
- * @config: what was set
+ * @config: what was set; RTNL, but read at any time
  * @peers: that were heard; RCU, ether.lock
  * @n_peers: so many; ether.lock
  * @mtu: bytes behind the Ethernet header
+ * @up: the device is, and its cable
+ * @gone: not in ether.links any more; ether.lock
  * @hello: sends one, and looks for who was not heard
+ * @fast: so many HELLO come soon after each other; ether.lock
+ * @inbox: HELLO and STATE that came in
+ * @work: looks at them
  * @inside: the device is a veth, so its other end is in this kernel
  * @stats: enum bgdma_link_stat
  * @rcu: freed after a grace period
  */
 struct bgdma_link {
 	struct list_head node;
+	struct list_head all;
 	struct bgdma_ether *ether;
+	u32 id;
 	struct net_device *dev;
 	netdevice_tracker tracker;
 	struct packet_type type;
@@ -159,24 +174,68 @@ struct bgdma_link {
 	struct list_head peers;
 	u32 n_peers;
 	u32 mtu;
+	bool up;
+	bool gone;
 	struct delayed_work hello;
+	u32 fast;
+	struct sk_buff_head inbox;
+	struct work_struct work;
 	bool inside;
 	atomic64_t stats[BGDMA_LINK_STATS];
 	struct rcu_head rcu;
 };
 
+struct bgdma_ways;
+
+/**
+ * struct bgdma_kernel - one that has nodes of the partition; ether.lock
+ * @node: in ether.kernels
+ * @number: its own
+ * @seq: of its last STATE; 0: none yet, only HELLO
+ * @heard: when the last news of it came, in jiffies
+ * @left: it said so, or nobody has heard of it: kept to know its old STATE
+ * @bye: it said so, and so will not come back
+ * @untold: bgdma_kernel_gone() is to be called
+ * @index: of it among the owners of the ways that are being made
+ * @state: its last; of one that only said HELLO made up
+ */
+struct bgdma_kernel {
+	struct hlist_node node;
+	u64 number;
+	u32 seq;
+	unsigned long heard;
+	bool left;
+	bool bye;
+	bool untold;
+	u16 index;
+	struct bgdma_wire_state state;
+};
+
+/* Buckets of ether.kernels, as a power of two. */
+#define BGDMA_KERNEL_BITS	7
+
 /**
  * struct bgdma_ether - what a partition has where not all of it lives here
  * @part: the partition
- * @net: its network namespace; not a reference
- * @lock: links, peers, kernels, ways
+ * @net: its network namespace; not a reference, but all links end before it does
+ * @lock: peers, kernels, ways
  * @kernel: our number
  * @tag: in all frames of the partition
- * @key: of the partition
+ * @key: of the partition; never shown
+ * @shape: of the partition
  * @local: nodes that live here
  * @links: RCU
  * @n_links: so many
- * @ways: struct bgdma_peer by rank * 6 + direction; RCU
+ * @last_id: of links and peers
+ * @dead: the partition is; no link comes any more
+ * @ways: where each node lives, and how to get there; RCU
+ * @tick: makes new ways, tells the others, and looks for who is gone
+ * @stale: @ways are to be made anew; @lock
+ * @kernels: struct bgdma_kernel by number; @lock
+ * @n_kernels: so many
+ * @seq: of our last STATE
+ * @told: when it was sent, in jiffies
+ * @tell: it is to be sent again
  */
 struct bgdma_ether {
 	struct bgdma_partition *part;
@@ -185,42 +244,122 @@ struct bgdma_ether {
 	u64 kernel;
 	u32 tag;
 	siphash_key_t key;
+	struct bgdma_shape shape;
 	struct bgdma_nodes local;
 	struct list_head links;
 	u32 n_links;
-	struct xarray ways;
+	u32 last_id;
+	bool dead;
+	struct bgdma_ways __rcu *ways;
+	struct delayed_work tick;
+	bool stale;
+	struct hlist_head kernels[1 << BGDMA_KERNEL_BITS];
+	u32 n_kernels;
+	u32 seq;
+	unsigned long told;
+	bool tell;
 };
+
+/* Of a partition, or NULL; the first link may make one while others look. */
+static inline struct bgdma_ether *bgdma_ether(const struct bgdma_partition *part)
+{
+	/* Pairs with bgdma_link_ether(): what it points to is complete. */
+	return smp_load_acquire(&part->ether);
+}
 
 /* ether.c */
 struct bgdma_ether *bgdma_ether_new(struct bgdma_partition *part,
 				    struct net *net, const u8 *key,
 				    const struct bgdma_nodes *local);
 void bgdma_ether_free(struct bgdma_ether *ether);
+void bgdma_ether_end(struct bgdma_ether *ether);
 bool bgdma_nodes_have(const struct bgdma_nodes *nodes, u32 rank);
+bool bgdma_nodes_overlap(const struct bgdma_nodes *a,
+			 const struct bgdma_nodes *b, u32 *rank);
+int bgdma_nodes_write(const struct bgdma_nodes *nodes, u32 size,
+		      struct bgdma_wire_run *run);
+bool bgdma_nodes_read(struct bgdma_nodes *nodes, u32 size,
+		      const struct bgdma_wire_run *run, u32 n);
 struct bgdma_shape bgdma_shape_of(const struct bgdma_partition *part);
+u64 bgdma_ether_proof(const struct bgdma_ether *ether,
+		      enum bgdma_frame_type type, const void *data, size_t len);
 
 /* link.c */
+int bgdma_link_init(void);
+void bgdma_link_exit(void);
 int bgdma_link_add(struct bgdma_partition *part, struct net_device *dev,
 		   const struct bgdma_link_config *config);
 int bgdma_link_set(struct bgdma_partition *part, struct net_device *dev,
 		   const struct bgdma_link_config *config);
 int bgdma_link_del(struct bgdma_partition *part, struct net_device *dev);
+struct bgdma_link *bgdma_link_find(struct bgdma_ether *ether,
+				   const struct net_device *dev);
+bool bgdma_link_has(const struct net_device *dev, const char *name);
+struct sk_buff *bgdma_link_frame(struct bgdma_link *link,
+				 enum bgdma_frame_type type, size_t len);
+int bgdma_link_xmit(struct bgdma_link *link, struct sk_buff *skb,
+		    const u8 *mac);
+u32 bgdma_frame_crc(const struct bgdma_frame *frame);
+void bgdma_frame_seal(struct bgdma_frame *frame);
+void bgdma_link_queue(struct delayed_work *work, unsigned int ms);
 
-/* way.c */
+static inline void bgdma_link_count(struct bgdma_link *link,
+				    enum bgdma_link_stat what)
+{
+	atomic64_inc(&link->stats[what]);
+}
+
+/* hello.c */
+void bgdma_hello_work(struct work_struct *work);
+void bgdma_hello_soon(struct bgdma_ether *ether);
+void bgdma_hello_bye(struct bgdma_link *link);
+void bgdma_kernel_lost(struct bgdma_ether *ether, u64 kernel);
+void bgdma_hello_receive(struct bgdma_link *link, const struct sk_buff *skb);
+void bgdma_peers_lose(struct bgdma_link *link);
+void bgdma_peers_free(struct bgdma_link *link);
+void bgdma_peer_text(const struct bgdma_peer *peer, char *text, size_t size);
+
+/* kernels.c */
+void bgdma_state_receive(struct bgdma_link *link, const struct sk_buff *skb);
+void bgdma_kernel_heard(struct bgdma_ether *ether,
+			const struct bgdma_peer *peer);
+struct bgdma_kernel *bgdma_kernel_find(struct bgdma_ether *ether, u64 number);
+void bgdma_kernel_bye(struct bgdma_ether *ether);
+void bgdma_kernels_free(struct bgdma_ether *ether);
+void bgdma_ether_tick(struct work_struct *work);
+
+/* frame.c */
+void bgdma_frame_receive(struct bgdma_link *link, struct sk_buff *skb);
+void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel);
+
+/* control/link.c */
+void bgdma_peer_tell(const struct bgdma_peer *peer);
+void bgdma_link_tell(const struct bgdma_link *link, u8 cmd);
+
+/* way.c, ways.c */
 
 /**
  * struct bgdma_way - the next hop from a node
  * @rank: where it leads to; BGDMA_ROUTE_NONE: there is no way
  * @direction: enum bgdma_direction
  * @peer: where that node lives; NULL: here
+ * @later: there is none now, but a way round is being looked for: try again
  */
 struct bgdma_way {
 	u32 rank;
 	unsigned int direction;
 	struct bgdma_peer *peer;
+	bool later;
 };
 
 struct bgdma_way bgdma_way_next(struct bgdma_ether *ether, u32 from, u32 to,
 				bool adaptive);
+u32 bgdma_way_dead(struct bgdma_ether *ether, u32 from, u32 to);
+u64 bgdma_way_kernel(struct bgdma_ether *ether, u32 rank);
+void bgdma_way_table(struct bgdma_ether *ether, u32 to);
+void bgdma_way_tables(struct bgdma_ether *ether);
+void bgdma_ways_update(struct bgdma_ether *ether);
+void bgdma_ways_stale(struct bgdma_ether *ether);
+void bgdma_ways_free(struct bgdma_ether *ether);
 
 #endif /* _BGDMA_LINK_H */

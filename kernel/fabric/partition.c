@@ -16,6 +16,7 @@
 #include "../bgdma.h"
 #include "../engine/busy.h"
 #include "../engine/group.h"
+#include "link.h"
 
 static unsigned int bgdma_net_id;
 
@@ -75,6 +76,7 @@ static void bgdma_partition_free(struct kref *ref)
 	xa_destroy(&part->groups);
 	xa_destroy(&part->members);
 	kvfree(part->first);
+	bgdma_ether_free(part->ether);
 	mutex_destroy(&part->lock);
 	mutex_destroy(&part->stats_lock);
 	kfree(part);
@@ -187,6 +189,9 @@ int bgdma_partition_del(struct bgdma_net *bn, struct bgdma_partition *part)
 	if (!found)
 		return -ENOENT;
 	bgdma_partition_kill(part);
+	/* No link comes any more: it is dead. */
+	if (part->ether)
+		bgdma_ether_end(part->ether);
 	bgdma_partition_put(part);
 	return 0;
 }
@@ -305,9 +310,12 @@ static void bgdma_partition_hide(struct bgdma_partition *part,
 int bgdma_partition_attach(struct bgdma_partition *part, struct bgdma_ctx *ctx,
 			   u16 want)
 {
+	struct bgdma_ether *ether = bgdma_ether(part);
 	struct bgdma_node *node;
 	int id;
 
+	if (ether && !bgdma_nodes_have(&ether->local, ctx->rank))
+		return -EREMOTE;
 	mutex_lock(&part->lock);
 	id = -ENODEV;
 	if (part->dead)
@@ -643,13 +651,20 @@ static struct pernet_operations bgdma_net_ops = {
 };
 
 /**
- * bgdma_fabric_init() - be told of network namespaces
+ * bgdma_fabric_init() - be told of network namespaces and devices
  *
  * Return: 0 or a negative errno.
  */
 int bgdma_fabric_init(void)
 {
-	return register_pernet_subsys(&bgdma_net_ops);
+	int err = register_pernet_subsys(&bgdma_net_ops);
+
+	if (err)
+		return err;
+	err = bgdma_link_init();
+	if (err)
+		unregister_pernet_subsys(&bgdma_net_ops);
+	return err;
 }
 
 /**
@@ -658,4 +673,5 @@ int bgdma_fabric_init(void)
 void bgdma_fabric_exit(void)
 {
 	unregister_pernet_subsys(&bgdma_net_ops);
+	bgdma_link_exit();
 }

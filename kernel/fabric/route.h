@@ -8,16 +8,10 @@
 
 #include <linux/types.h>
 
-/* The bits of BGDMA_ROUTE_* have the same order. */
-enum bgdma_direction {
-	BGDMA_DIR_XP,
-	BGDMA_DIR_XM,
-	BGDMA_DIR_YP,
-	BGDMA_DIR_YM,
-	BGDMA_DIR_ZP,
-	BGDMA_DIR_ZM,
-	BGDMA_DIRECTIONS
-};
+#include <linux/bgdma_netlink.h>
+
+/* enum bgdma_direction of bgdma_netlink.h: so many. */
+#define BGDMA_DIRECTIONS	6
 
 /* No node. */
 #define BGDMA_ROUTE_NONE	0xffffffffU

@@ -235,7 +235,7 @@ struct bgdma_wire_run {
  * @dims: of it
  * @torus: BGDMA_AXIS_*
  * @mtu: bytes behind the Ethernet header that this end takes
- * @flags: 0
+ * @every: milliseconds between two HELLO of this end, while nothing changes
  * @runs: so many
  * @heard: so many
  * @run: nodes that live there
@@ -248,15 +248,19 @@ struct bgdma_wire_hello {
 	__le32 dims[3];
 	__le32 torus;
 	__le32 mtu;
-	__le32 flags;
+	__le32 every;
 	__le32 runs;
 	__le32 heard;
 	struct bgdma_wire_run run[BGDMA_WIRE_RUNS];
 	__le64 hears[BGDMA_WIRE_HEARD];
 };
 
-/* Ways out that one STATE can name as closed. */
-#define BGDMA_WIRE_CLOSED	64
+/* Kernels that one STATE can name. */
+#define BGDMA_WIRE_PEERS	64
+
+/* bgdma_wire_state.flags */
+#define BGDMA_WIRE_STATE_BYE	0x01	/* it leaves: whoever was there is gone */
+#define BGDMA_WIRE_STATE_FLAGS	0x01
 
 /**
  * struct bgdma_wire_state - what a kernel says of itself to all others
@@ -264,11 +268,12 @@ struct bgdma_wire_hello {
  * @proof: made with the key of all of this but @proof
  * @seq: of two, the higher one is true
  * @runs: so many
- * @closed: so many
+ * @peers: so many
  * @flags: BGDMA_WIRE_STATE_*
  * @run: nodes that live there
- * @way: a node and a direction (rank * 6 + enum bgdma_direction) where the next
- *	node lives elsewhere and no link leads to it
+ * @peer: kernels that a link leads to from there, and which hear it. A way from a
+ *	node to the next one is open if both live in one kernel, or if that of the
+ *	first names that of the next
  *
  * Who gets one that is news passes it on to its other peers.
  */
@@ -277,10 +282,10 @@ struct bgdma_wire_state {
 	__le64 proof;
 	__le32 seq;
 	__le32 runs;
-	__le32 closed;
+	__le32 peers;
 	__le32 flags;
 	struct bgdma_wire_run run[BGDMA_WIRE_RUNS];
-	__le32 way[BGDMA_WIRE_CLOSED];
+	__le64 peer[BGDMA_WIRE_PEERS];
 };
 
 #endif /* _BGDMA_WIRE_H */

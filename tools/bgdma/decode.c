@@ -4,6 +4,7 @@
  */
 #include "tool.h"
 
+#include <inttypes.h>
 #include <linux/bgdma.h>
 #include <linux/bgdma_netlink.h>
 #include <stdio.h>
@@ -69,6 +70,45 @@ static const struct field stats_fields[] = {
 	{ 0, 0, NULL },
 };
 
+static const char *const link_states[] = {
+	[BGDMA_LINK_STATE_DOWN] = "down",
+	[BGDMA_LINK_STATE_UP] = "up",
+	[BGDMA_LINK_STATE_MTU] = "mtu",
+};
+
+static const char *const peer_states[] = {
+	[BGDMA_PEER_HEARD] = "heard",
+	[BGDMA_PEER_UP] = "up",
+	[BGDMA_PEER_LOST] = "lost",
+	[BGDMA_PEER_VERSION] = "version",
+	[BGDMA_PEER_PARTITION] = "partition",
+	[BGDMA_PEER_KEY] = "key",
+	[BGDMA_PEER_DIMS] = "dims",
+	[BGDMA_PEER_NODES] = "nodes",
+	[BGDMA_PEER_MTU] = "mtu",
+};
+
+static const char *const directions[] = {
+	[BGDMA_DIR_XP] = "x+", [BGDMA_DIR_XM] = "x-", [BGDMA_DIR_YP] = "y+",
+	[BGDMA_DIR_YM] = "y-", [BGDMA_DIR_ZP] = "z+", [BGDMA_DIR_ZM] = "z-",
+};
+
+static const struct field link_stats_fields[] = {
+	{ BGDMA_A_LINK_STATS_TX_FRAMES, TYPE_U64, "tx_frames" },
+	{ BGDMA_A_LINK_STATS_TX_BYTES, TYPE_U64, "tx_bytes" },
+	{ BGDMA_A_LINK_STATS_TX_DROPPED, TYPE_U64, "tx_dropped" },
+	{ BGDMA_A_LINK_STATS_TX_AGAIN, TYPE_U64, "tx_again" },
+	{ BGDMA_A_LINK_STATS_RX_FRAMES, TYPE_U64, "rx_frames" },
+	{ BGDMA_A_LINK_STATS_RX_BYTES, TYPE_U64, "rx_bytes" },
+	{ BGDMA_A_LINK_STATS_RX_MALFORMED, TYPE_U64, "rx_malformed" },
+	{ BGDMA_A_LINK_STATS_RX_DAMAGED, TYPE_U64, "rx_damaged" },
+	{ BGDMA_A_LINK_STATS_RX_STRANGE, TYPE_U64, "rx_strange" },
+	{ BGDMA_A_LINK_STATS_RX_DROPPED, TYPE_U64, "rx_dropped" },
+	{ BGDMA_A_LINK_STATS_FORWARDED, TYPE_U64, "forwarded" },
+	{ BGDMA_A_LINK_STATS_NO_WAY, TYPE_U64, "no_way" },
+	{ 0, 0, NULL },
+};
+
 static const struct field record_fields[] = {
 	{ BGDMA_A_RECORD_CODE, TYPE_CODE, "code" },
 	{ BGDMA_A_RECORD_LOST, TYPE_U32, "lost" },
@@ -110,12 +150,33 @@ static struct json_object *number_or_any(uint32_t value, uint32_t any)
 	return value == any ? NULL : json_object_new_int64(value);
 }
 
+static struct json_object *mac_string(struct nlattr *attr)
+{
+	const unsigned char *mac = nla_data(attr);
+	char text[24];
+
+	if (nla_len(attr) != 6)
+		return NULL;
+	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0],
+		 mac[1], mac[2], mac[3], mac[4], mac[5]);
+	return json_object_new_string(text);
+}
+
+static struct json_object *kernel_string(uint64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%016" PRIx64, number);
+	return json_object_new_string(text);
+}
+
 #define NAME_OF(names, value) \
 	name_of(names, sizeof(names) / sizeof((names)[0]), value)
 
 static struct json_object *value_of(struct nlattr *attr, enum type type)
 {
-	_Static_assert(BGDMA_A_RECORD_MAX < 16 && BGDMA_A_STATS_MAX < 16,
+	_Static_assert(BGDMA_A_RECORD_MAX < 16 && BGDMA_A_STATS_MAX < 16 &&
+			       BGDMA_A_LINK_STATS_MAX < 16,
 		       "nested() has room for them");
 
 	switch (type) {
@@ -143,6 +204,22 @@ static struct json_object *value_of(struct nlattr *attr, enum type type)
 		return nested(attr, BGDMA_A_STATS_MAX, stats_fields);
 	case TYPE_RECORD:
 		return nested(attr, BGDMA_A_RECORD_MAX, record_fields);
+	case TYPE_SWITCH:
+		return json_object_new_boolean(!!nla_get_u32(attr));
+	case TYPE_RUNS:
+		return runs_string(attr);
+	case TYPE_MAC:
+		return mac_string(attr);
+	case TYPE_KERNEL:
+		return kernel_string(nla_get_u64(attr));
+	case TYPE_LINK_STATE:
+		return NAME_OF(link_states, nla_get_u32(attr));
+	case TYPE_PEER_STATE:
+		return NAME_OF(peer_states, nla_get_u32(attr));
+	case TYPE_DIRECTION:
+		return NAME_OF(directions, nla_get_u32(attr));
+	case TYPE_LINK_STATS:
+		return nested(attr, BGDMA_A_LINK_STATS_MAX, link_stats_fields);
 	}
 	return NULL;
 }

@@ -19,6 +19,7 @@ static const char usage[] =
 	"                [owner USER] [group GROUP] [mode MODE]\n"
 	"                [poll-ns N] [quantum BYTES]\n"
 	"                [max-contexts N] [max-inj-fifos N]\n"
+	"                [nodes RANKS] [key-file PATH]\n"
 	"  partition set NAME [owner USER] [group GROUP] [mode MODE]\n"
 	"                [poll-ns N] [quantum BYTES]\n"
 	"                [max-contexts N] [max-inj-fifos N]\n"
@@ -28,6 +29,13 @@ static const char usage[] =
 	"  ctx show [NAME[/RANK[.CTX]]]\n"
 	"  counter show [NAME[/RANK[.CTX]]]\n"
 	"  fifo show [NAME[/RANK[.CTX]]]\n"
+	"  link add dev DEV partition NAME [timeout MS] [hello MS] [window N]\n"
+	"                [rate BYTES] [copy on|off] [sum on|off]\n"
+	"                [fixed on|off]\n"
+	"  link set dev DEV partition NAME ...\n"
+	"  link del dev DEV partition NAME\n"
+	"  link show [-s] [dev DEV]\n"
+	"  route get NAME from RANK to RANK [adaptive]\n"
 	"  stat\n"
 	"  monitor\n"
 	"  help\n"
@@ -36,7 +44,7 @@ static const char usage[] =
 	"  -p, --pretty   JSON output for people to read\n"
 	"  -h, --help     this text\n"
 	"\n"
-	"AXES: letters out of xyz, or none. uid and gid are owner and group by\n"
+	"AXES: letters out of xyz, or none. RANKS: such as 0-3,6. uid and gid are owner and group by\n"
 	"number. See bgdma(8).\n";
 
 static int cmd_help(int argc, char **argv)
@@ -56,6 +64,8 @@ static const struct {
 	{ "ctx", cmd_ctx },
 	{ "counter", cmd_counter },
 	{ "fifo", cmd_fifo },
+	{ "link", cmd_link },
+	{ "route", cmd_route },
 	{ "stat", cmd_stat },
 	{ "monitor", cmd_monitor },
 	{ "help", cmd_help },

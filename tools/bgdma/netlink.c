@@ -118,9 +118,12 @@ static const char *attr_at(struct nl_msg *msg, uint32_t offset)
 	if (offset > nlh->nlmsg_len - sizeof(attr))
 		return NULL;
 	memcpy(&attr, (char *)nlh + offset, sizeof(attr));
-	if (genlmsg_hdr(nlh)->cmd > BGDMA_CMD_PARTITION_GET)
-		return NULL;
-	return partition_attr_name(attr.nla_type & NLA_TYPE_MASK);
+	if (genlmsg_hdr(nlh)->cmd <= BGDMA_CMD_PARTITION_GET)
+		return partition_attr_name(attr.nla_type & NLA_TYPE_MASK);
+	if (genlmsg_hdr(nlh)->cmd >= BGDMA_CMD_LINK_NEW &&
+	    genlmsg_hdr(nlh)->cmd <= BGDMA_CMD_LINK_DEL)
+		return link_attr_name(attr.nla_type & NLA_TYPE_MASK);
+	return NULL;
 }
 
 /* Print an error that a message explains behind @skip bytes of its payload. */

@@ -28,6 +28,8 @@ static const char *const attr_names[BGDMA_A_PARTITION_MAX + 1] = {
 	[BGDMA_A_PARTITION_QUANTUM] = "quantum",
 	[BGDMA_A_PARTITION_MAX_CONTEXTS] = "max-contexts",
 	[BGDMA_A_PARTITION_MAX_INJ_FIFOS] = "max-inj-fifos",
+	[BGDMA_A_PARTITION_NODES] = "nodes",
+	[BGDMA_A_PARTITION_KEY] = "key-file",
 };
 
 /**
@@ -43,8 +45,16 @@ const char *partition_attr_name(int attr)
 	return attr_names[attr];
 }
 
-static bool parse_number(const char *text, int base, uint64_t max,
-			 uint64_t *value)
+/**
+ * parse_number() - a number, and nothing else
+ * @text: which
+ * @base: of it
+ * @max: it may be
+ * @value: of it
+ *
+ * Return: false if it is none.
+ */
+bool parse_number(const char *text, int base, uint64_t max, uint64_t *value)
 {
 	char *end;
 
@@ -176,6 +186,8 @@ static const struct parameter parameters[] = {
 	{ "quantum", BGDMA_A_PARTITION_QUANTUM, 10, put_u32 },
 	{ "max-contexts", BGDMA_A_PARTITION_MAX_CONTEXTS, 10, put_u32 },
 	{ "max-inj-fifos", BGDMA_A_PARTITION_MAX_INJ_FIFOS, 10, put_u32 },
+	{ "nodes", BGDMA_A_PARTITION_NODES, 10, put_nodes },
+	{ "key-file", BGDMA_A_PARTITION_KEY, 16, put_key_file },
 };
 
 #define N_PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
@@ -236,6 +248,7 @@ static const struct field fields[] = {
 	{ BGDMA_A_PARTITION_MAX_INJ_FIFOS, TYPE_U32, "max_inj_fifos" },
 	{ BGDMA_A_PARTITION_SIZE, TYPE_U32, "size" },
 	{ BGDMA_A_PARTITION_CONTEXTS, TYPE_U32, "contexts" },
+	{ BGDMA_A_PARTITION_NODES, TYPE_RUNS, "nodes_here" },
 	{ 0, 0, NULL },
 };
 
@@ -320,6 +333,8 @@ void partition_text(struct json_object *object)
 	       get_u64(object, "poll_ns"), get_u64(object, "quantum"),
 	       get_u64(object, "max_contexts"),
 	       get_u64(object, "max_inj_fifos"));
+	if (has(object, "nodes_here"))
+		printf("    here %s\n", get_string(object, "nodes_here"));
 }
 
 static void on_partition(struct nlmsghdr *nlh, void *arg)

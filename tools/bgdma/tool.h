@@ -51,6 +51,14 @@ enum type {
 	TYPE_CTX, /* or null for any */
 	TYPE_STATS, /* nested, an object */
 	TYPE_RECORD, /* nested, an object */
+	TYPE_SWITCH, /* a number, 0 or 1, becomes a boolean */
+	TYPE_RUNS, /* struct bgdma_run, several, become 0-3,6 */
+	TYPE_MAC,
+	TYPE_KERNEL, /* a number in hexadecimal */
+	TYPE_LINK_STATE, /* enum bgdma_link_state */
+	TYPE_PEER_STATE, /* enum bgdma_peer_state */
+	TYPE_DIRECTION, /* enum bgdma_direction */
+	TYPE_LINK_STATS, /* nested, an object */
 };
 
 /* Ends with a field whose key is NULL. */
@@ -100,6 +108,8 @@ int cmd_node(int argc, char **argv);
 int cmd_ctx(int argc, char **argv);
 int cmd_counter(int argc, char **argv);
 int cmd_fifo(int argc, char **argv);
+int cmd_link(int argc, char **argv);
+int cmd_route(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_monitor(int argc, char **argv);
 
@@ -107,6 +117,19 @@ int cmd_monitor(int argc, char **argv);
 struct json_object *partition_decode(struct nlmsghdr *nlh);
 void partition_text(struct json_object *object);
 const char *partition_attr_name(int attr);
+bool parse_number(const char *text, int base, uint64_t max, uint64_t *value);
+
+/* nodes.c */
+int put_nodes(struct nl_msg *msg, int attr, const char *text, int base);
+int put_key_file(struct nl_msg *msg, int attr, const char *text, int base);
+struct json_object *runs_string(struct nlattr *attr);
+
+/* link.c, for monitor.c too */
+struct json_object *link_decode(struct nlmsghdr *nlh);
+struct json_object *peer_decode(struct nlmsghdr *nlh);
+void link_text(struct json_object *object, bool stats);
+void peer_text(struct json_object *object);
+const char *link_attr_name(int attr);
 
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

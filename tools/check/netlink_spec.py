@@ -78,6 +78,8 @@ def spec_values(spec, own):
     """Everything that the specification numbers, in our header or another."""
     values = {}
     for definition in spec["definitions"]:
+        if definition["type"] == "struct":
+            continue
         if ("header" not in definition) == own:
             values.update(definition_values(definition))
     if not own:
@@ -97,6 +99,9 @@ def spec_rule(spec, attr):
     if attr["type"] == "string":
         return ("NUL_STRING", checks["max-len"])
     kind = attr["type"].upper()
+    if kind == "BINARY":
+        return (kind, "exact", checks["exact-len"]) \
+            if "exact-len" in checks else (kind, checks["max-len"])
     if "flags-mask" in checks:
         flags = next(d for d in spec["definitions"]
                      if d["name"] == checks["flags-mask"])
@@ -139,6 +144,10 @@ def code_rule(text, ranges, limits):
         return (match[1], "mask", int(match[2]))
     if match := re.search(r"NLA_POLICY_FULL_RANGE\(NLA_(\w+), &(\w+)\)", text):
         return (match[1], *ranges[match[2]])
+    if match := re.search(r"NLA_POLICY_EXACT_LEN\((\d+)\)", text):
+        return ("BINARY", "exact", int(match[1]))
+    if match := re.search(r"\.type = NLA_BINARY, \.len = (\d+)", text):
+        return ("BINARY", int(match[1]))
     match = re.fullmatch(r"\{ \.type = NLA_(\w+) \}", text.strip())
     return (match[1],) if match else ("?", text)
 
@@ -161,8 +170,15 @@ def code_policies(limits):
                 r"\[(\w+)\] =\s*(.*?),(?=\s*\[|\s*$)", body, re.S):
             if found := code_rule(rule, ranges, limits):
                 rules[attr] = found
-        policies[name.replace("_", "-")] = rules
+        policies[name] = rules
     return policies
+
+
+def code_uses():
+    """Which policy each command of the table in netlink.c has."""
+    return {match[1]: match[2] for match in re.finditer(
+        r"\.cmd\s*= (\w+),[^}]*?\.policy\s*= bgdma_(\w+)_policy,",
+        uncommented(FAMILY))}
 
 
 def spec_commands(spec):
@@ -192,11 +208,12 @@ def main():
     differ(HEADER.name, spec_values(spec, own=True), header)
     differ(ABI.name, theirs,
            {name: value for name, value in abi.items() if name in theirs})
-    policies = code_policies(abi)
+    policies, uses = code_policies(abi), code_uses()
     for name, rules in spec_policies(spec).items():
-        differ(f"{POLICY.name}, {name}", rules, policies.pop(name, {}))
-    for name in policies:
-        problems.append(f"{POLICY.name}: {name} is not in the specification")
+        used = uses.get(c_name("bgdma-cmd-", name))
+        differ(f"{POLICY.name}, {name}", rules, policies.get(used, {}))
+    for name in set(policies) - set(uses.values()):
+        problems.append(f"{POLICY.name}: no command has {name}")
     differ(FAMILY.name, spec_commands(spec), code_commands())
 
     for problem in problems:

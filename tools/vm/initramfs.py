@@ -7,6 +7,7 @@ that they need. No root rights and no cpio program are needed.
 
 import lzma
 import os
+import re
 import stat
 import subprocess
 from pathlib import Path
@@ -138,6 +139,23 @@ def busybox_applets(busybox):
     """The commands that a busybox has."""
     return subprocess.run([busybox, "--list"], check=True,
                           capture_output=True, text=True).stdout.split()
+
+
+def module_needs(path):
+    """Stock modules that a module of ours needs: its .modinfo says depends=."""
+    found = re.search(rb"\0depends=([\w,-]*)\0", Path(path).read_bytes())
+    return [name for name in found[1].decode().split(",") if name] \
+        if found else []
+
+
+def module_there(modules_dir, name):
+    """Whether a kernel has something as a module."""
+    depends = modules_dir / "modules.dep" if modules_dir else None
+    if not depends or not depends.exists():
+        return False
+    return any(Path(line.partition(":")[0]).name.split(".ko")[0]
+               .replace("-", "_") == name
+               for line in depends.read_text().splitlines())
 
 
 def module_order(modules_dir, names):

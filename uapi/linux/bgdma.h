@@ -656,7 +656,8 @@ struct bgdma_query {
  * @areas: out: what to map, by enum bgdma_area_id
  *
  * EISCONN attached already; ENOENT no such partition in this network
- * namespace, or no such rank; EACCES the partition's mode (which CAP_NET_ADMIN
+ * namespace, or no such rank; EREMOTE that node lives elsewhere, behind a
+ * link; EACCES the partition's mode (which CAP_NET_ADMIN
  * in its user namespace passes), or the node belongs to another user;
  * EADDRINUSE that context number is taken; EMFILE the user has as many contexts
  * as the partition allows; ENOSPC the node is full; ENOMEM.

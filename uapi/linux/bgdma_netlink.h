@@ -9,6 +9,8 @@
 #ifndef _UAPI_LINUX_BGDMA_NETLINK_H
 #define _UAPI_LINUX_BGDMA_NETLINK_H
 
+#include <linux/types.h>
+
 #define BGDMA_GENL_NAME		"bgdma"
 #define BGDMA_GENL_VERSION	1
 
@@ -38,6 +40,73 @@ enum bgdma_fifo_state {
 	BGDMA_FIFO_STATE_ERROR
 };
 
+/**
+ * enum bgdma_link_state - whether a link works
+ * @BGDMA_LINK_STATE_DOWN: its device is down, or has no carrier
+ * @BGDMA_LINK_STATE_UP: up
+ * @BGDMA_LINK_STATE_MTU: its device carries less than frames need
+ */
+enum bgdma_link_state {
+	BGDMA_LINK_STATE_DOWN,
+	BGDMA_LINK_STATE_UP,
+	BGDMA_LINK_STATE_MTU
+};
+
+/**
+ * enum bgdma_peer_state - what became of a peer: the first that is true
+ * @BGDMA_PEER_HEARD: does not hear us
+ * @BGDMA_PEER_UP: up
+ * @BGDMA_PEER_LOST: is not heard any more
+ * @BGDMA_PEER_VERSION: speaks another version
+ * @BGDMA_PEER_PARTITION: has a partition of another name
+ * @BGDMA_PEER_KEY: has another key
+ * @BGDMA_PEER_DIMS: its partition has another shape
+ * @BGDMA_PEER_NODES: says that nodes live there that live here
+ * @BGDMA_PEER_MTU: it, or we, take less than frames need
+ */
+enum bgdma_peer_state {
+	BGDMA_PEER_HEARD,
+	BGDMA_PEER_UP,
+	BGDMA_PEER_LOST,
+	BGDMA_PEER_VERSION,
+	BGDMA_PEER_PARTITION,
+	BGDMA_PEER_KEY,
+	BGDMA_PEER_DIMS,
+	BGDMA_PEER_NODES,
+	BGDMA_PEER_MTU
+};
+
+/**
+ * enum bgdma_direction - ways out of a node
+ * @BGDMA_DIR_XP: X, upwards
+ * @BGDMA_DIR_XM: X, downwards
+ * @BGDMA_DIR_YP: Y, upwards
+ * @BGDMA_DIR_YM: Y, downwards
+ * @BGDMA_DIR_ZP: Z, upwards
+ * @BGDMA_DIR_ZM: Z, downwards
+ */
+enum bgdma_direction {
+	BGDMA_DIR_XP,
+	BGDMA_DIR_XM,
+	BGDMA_DIR_YP,
+	BGDMA_DIR_YM,
+	BGDMA_DIR_ZP,
+	BGDMA_DIR_ZM
+};
+
+/**
+ * struct bgdma_run - consecutive nodes
+ * @first: rank of the first
+ * @last: rank of the last
+ *
+ * BGDMA_A_PARTITION_NODES and BGDMA_A_PEER_NODES are up to 64 of these, in order,
+ * none overlapping another.
+ */
+struct bgdma_run {
+	__u32 first;
+	__u32 last;
+};
+
 /* partition: BGDMA_CMD_PARTITION_* */
 enum {
 	BGDMA_A_PARTITION_NAME = 1,
@@ -55,6 +124,8 @@ enum {
 	BGDMA_A_PARTITION_SIZE,
 	BGDMA_A_PARTITION_CONTEXTS,
 	BGDMA_A_PARTITION_PAD,
+	BGDMA_A_PARTITION_NODES,
+	BGDMA_A_PARTITION_KEY,
 
 	__BGDMA_A_PARTITION_MAX,
 	BGDMA_A_PARTITION_MAX = (__BGDMA_A_PARTITION_MAX - 1)
@@ -213,6 +284,95 @@ enum {
 	BGDMA_A_ENGINE_MAX = (__BGDMA_A_ENGINE_MAX - 1)
 };
 
+/* BGDMA_CMD_LINK_* */
+enum {
+	BGDMA_A_LINK_PARTITION = 1,
+	BGDMA_A_LINK_IFINDEX,
+	BGDMA_A_LINK_TIMEOUT_MS,
+	BGDMA_A_LINK_HELLO_MS,
+	BGDMA_A_LINK_WINDOW,
+	BGDMA_A_LINK_RATE,
+	BGDMA_A_LINK_COPY,
+	BGDMA_A_LINK_SUM,
+	BGDMA_A_LINK_FIXED,
+	BGDMA_A_LINK_IFNAME,
+	BGDMA_A_LINK_STATE,
+	BGDMA_A_LINK_INSIDE,
+	BGDMA_A_LINK_MTU,
+	BGDMA_A_LINK_PEERS,
+	BGDMA_A_LINK_STATS,
+	BGDMA_A_LINK_PAD,
+
+	__BGDMA_A_LINK_MAX,
+	BGDMA_A_LINK_MAX = (__BGDMA_A_LINK_MAX - 1)
+};
+
+/* work of a link, nested as BGDMA_A_LINK_STATS */
+enum {
+	BGDMA_A_LINK_STATS_TX_FRAMES = 1,
+	BGDMA_A_LINK_STATS_TX_BYTES,
+	BGDMA_A_LINK_STATS_TX_DROPPED,
+	BGDMA_A_LINK_STATS_TX_AGAIN,
+	BGDMA_A_LINK_STATS_RX_FRAMES,
+	BGDMA_A_LINK_STATS_RX_BYTES,
+	BGDMA_A_LINK_STATS_RX_MALFORMED,
+	BGDMA_A_LINK_STATS_RX_DAMAGED,
+	BGDMA_A_LINK_STATS_RX_STRANGE,
+	BGDMA_A_LINK_STATS_RX_DROPPED,
+	BGDMA_A_LINK_STATS_FORWARDED,
+	BGDMA_A_LINK_STATS_NO_WAY,
+	BGDMA_A_LINK_STATS_PAD,
+
+	__BGDMA_A_LINK_STATS_MAX,
+	BGDMA_A_LINK_STATS_MAX = (__BGDMA_A_LINK_STATS_MAX - 1)
+};
+
+/* BGDMA_CMD_PEER_GET */
+enum {
+	BGDMA_A_PEER_PARTITION = 1,
+	BGDMA_A_PEER_IFINDEX,
+	BGDMA_A_PEER_IFNAME,
+	BGDMA_A_PEER_KERNEL,
+	BGDMA_A_PEER_MAC,
+	BGDMA_A_PEER_STATE,
+	BGDMA_A_PEER_TEXT,
+	BGDMA_A_PEER_NODES,
+	BGDMA_A_PEER_MTU,
+	BGDMA_A_PEER_AGE_MS,
+	BGDMA_A_PEER_PAD,
+
+	__BGDMA_A_PEER_MAX,
+	BGDMA_A_PEER_MAX = (__BGDMA_A_PEER_MAX - 1)
+};
+
+/* BGDMA_CMD_ROUTE_GET */
+enum {
+	BGDMA_A_ROUTE_PARTITION = 1,
+	BGDMA_A_ROUTE_FROM,
+	BGDMA_A_ROUTE_TO,
+	BGDMA_A_ROUTE_ADAPTIVE,
+	BGDMA_A_ROUTE_HOP,
+	BGDMA_A_ROUTE_DEAD_RANK,
+	BGDMA_A_ROUTE_DEAD_DIRECTION,
+
+	__BGDMA_A_ROUTE_MAX,
+	BGDMA_A_ROUTE_MAX = (__BGDMA_A_ROUTE_MAX - 1)
+};
+
+/* a hop, nested as BGDMA_A_ROUTE_HOP, once for each */
+enum {
+	BGDMA_A_HOP_RANK = 1,
+	BGDMA_A_HOP_DIRECTION,
+	BGDMA_A_HOP_TO,
+	BGDMA_A_HOP_KERNEL,
+	BGDMA_A_HOP_IFINDEX,
+	BGDMA_A_HOP_IFNAME,
+	BGDMA_A_HOP_PAD,
+
+	__BGDMA_A_HOP_MAX,
+	BGDMA_A_HOP_MAX = (__BGDMA_A_HOP_MAX - 1)
+};
+
 enum {
 	BGDMA_CMD_PARTITION_NEW = 1,
 	BGDMA_CMD_PARTITION_SET,
@@ -226,6 +386,16 @@ enum {
 	BGDMA_CMD_PARTITION_NEW_NTF,
 	BGDMA_CMD_PARTITION_SET_NTF,
 	BGDMA_CMD_PARTITION_DEL_NTF,
+	BGDMA_CMD_LINK_NEW,
+	BGDMA_CMD_LINK_SET,
+	BGDMA_CMD_LINK_DEL,
+	BGDMA_CMD_LINK_GET,
+	BGDMA_CMD_PEER_GET,
+	BGDMA_CMD_ROUTE_GET,
+	BGDMA_CMD_LINK_NEW_NTF,
+	BGDMA_CMD_LINK_SET_NTF,
+	BGDMA_CMD_LINK_DEL_NTF,
+	BGDMA_CMD_PEER_NTF,
 
 	__BGDMA_CMD_MAX,
 	BGDMA_CMD_MAX = (__BGDMA_CMD_MAX - 1)

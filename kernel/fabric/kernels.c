@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who has nodes of a partition, however far away: each kernel tells its peers what
+ * lives there and whom it reaches, and they tell theirs. Who is not heard of for
+ * the timeout is dead, and so is all that lived there.
+ */
+#include <linux/etherdevice.h>
+#include <linux/hash.h>
+#include <linux/slab.h>
+
+#include "link.h"
+
+/* A change waits so long for others that come with it. */
+#define BGDMA_TICK_STALE_MS	10
+/* Each kernel says again what it is, of which two may be lost. */
+#define BGDMA_STATE_MS		5000
+
+static struct hlist_head *bgdma_kernel_bucket(struct bgdma_ether *ether,
+					      u64 number)
+{
+	return &ether->kernels[hash_64(number, BGDMA_KERNEL_BITS)];
+}
+
+/**
+ * bgdma_kernel_find() - a kernel that was heard of
+ * @ether: of the partition; its lock held
+ * @number: of the kernel
+ *
+ * Return: the kernel, or NULL.
+ */
+struct bgdma_kernel *bgdma_kernel_find(struct bgdma_ether *ether, u64 number)
+{
+	struct bgdma_kernel *kernel;
+
+	lockdep_assert_held(&ether->lock);
+	hlist_for_each_entry(kernel, bgdma_kernel_bucket(ether, number), node) {
+		if (kernel->number == number)
+			return kernel;
+	}
+	return NULL;
+}
+
+static struct bgdma_kernel *bgdma_kernel_get(struct bgdma_ether *ether,
+					     u64 number)
+{
+	struct bgdma_kernel *kernel = bgdma_kernel_find(ether, number);
+
+	if (kernel || ether->n_kernels == BGDMA_KERNELS_MAX)
+		return kernel;
+	kernel = kzalloc(sizeof(*kernel), GFP_KERNEL);
+	if (!kernel)
+		return NULL;
+	kernel->number = number;
+	kernel->heard = jiffies;
+	hlist_add_head(&kernel->node, bgdma_kernel_bucket(ether, number));
+	ether->n_kernels++;
+	return kernel;
+}
+
+/**
+ * bgdma_kernel_heard() - a kernel said HELLO, and hears us
+ * @ether: of the partition; its lock held
+ * @peer: on some link
+ */
+void bgdma_kernel_heard(struct bgdma_ether *ether,
+			const struct bgdma_peer *peer)
+{
+	struct bgdma_kernel *kernel = bgdma_kernel_get(ether, peer->kernel);
+	struct bgdma_wire_state *state;
+
+	if (!kernel || kernel->bye)
+		return;
+	kernel->heard = jiffies;
+	kernel->left = false;
+	if (kernel->seq)
+		return;
+	state = &kernel->state;
+	state->runs = cpu_to_le32(bgdma_nodes_write(&peer->nodes,
+						    ether->part->size,
+						    state->run));
+	state->peers = cpu_to_le32(1);
+	state->peer[0] = cpu_to_le64(ether->kernel);
+}
+
+/**
+ * bgdma_kernels_free() - forget all
+ * @ether: that nobody looks at
+ */
+void bgdma_kernels_free(struct bgdma_ether *ether)
+{
+	struct bgdma_kernel *kernel;
+	struct hlist_node *next;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
+		hlist_for_each_entry_safe(kernel, next, &ether->kernels[i],
+					  node) {
+			hlist_del(&kernel->node);
+			kfree(kernel);
+		}
+	}
+}
+
+/* ---- STATE out ----------------------------------------------------------- */
+
+static void bgdma_state_xmit(struct bgdma_peer *peer,
+			     const struct bgdma_wire_state *state)
+{
+	struct bgdma_frame *frame;
+	struct sk_buff *skb;
+
+	skb = bgdma_link_frame(peer->link, BGDMA_FRAME_STATE, sizeof(*state));
+	if (!skb)
+		return;
+	frame = (void *)skb->data;
+	memcpy(frame + 1, state, sizeof(*state));
+	bgdma_frame_seal(frame);
+	bgdma_link_xmit(peer->link, skb, peer->mac);
+}
+
+/* To all peers but those of the kernel that it is of, and of whom it is from. */
+static void bgdma_state_flood(struct bgdma_ether *ether,
+			      const struct bgdma_wire_state *state, u64 from)
+{
+	struct bgdma_link *link;
+	struct bgdma_peer *peer;
+
+	list_for_each_entry(link, &ether->links, node) {
+		list_for_each_entry(peer, &link->peers, node) {
+			if (peer->state == BGDMA_PEER_UP &&
+			    peer->kernel != from &&
+			    peer->kernel != le64_to_cpu(state->kernel))
+				bgdma_state_xmit(peer, state);
+		}
+	}
+}
+
+static bool bgdma_state_names(const struct bgdma_wire_state *state, u32 n,
+			      u64 kernel)
+{
+	while (n--) {
+		if (le64_to_cpu(state->peer[n]) == kernel)
+			return true;
+	}
+	return false;
+}
+
+static u32 bgdma_state_peers(struct bgdma_ether *ether,
+			     struct bgdma_wire_state *state)
+{
+	struct bgdma_link *link;
+	struct bgdma_peer *peer;
+	u32 n = 0;
+
+	list_for_each_entry(link, &ether->links, node) {
+		list_for_each_entry(peer, &link->peers, node) {
+			if (peer->state != BGDMA_PEER_UP ||
+			    bgdma_state_names(state, n, peer->kernel))
+				continue;
+			if (n == BGDMA_WIRE_PEERS) {
+				pr_warn_once("bgdma: partition %s: more than %u kernels are next to this one, only these are told of\n",
+					     ether->part->name, n);
+				return n;
+			}
+			state->peer[n++] = cpu_to_le64(peer->kernel);
+		}
+	}
+	return n;
+}
+
+/* What we are. */
+static void bgdma_state_send(struct bgdma_ether *ether, u32 flags)
+{
+	struct bgdma_wire_state *state = kzalloc(sizeof(*state), GFP_KERNEL);
+
+	lockdep_assert_held(&ether->lock);
+	if (!state)
+		return;
+	state->kernel = cpu_to_le64(ether->kernel);
+	state->seq = cpu_to_le32(++ether->seq);
+	state->flags = cpu_to_le32(flags);
+	state->runs = cpu_to_le32(bgdma_nodes_write(&ether->local,
+						    ether->part->size,
+						    state->run));
+	state->peers = cpu_to_le32(bgdma_state_peers(ether, state));
+	state->proof = cpu_to_le64(bgdma_ether_proof(ether, BGDMA_FRAME_STATE,
+						     state, sizeof(*state)));
+	bgdma_state_flood(ether, state, 0);
+	ether->told = jiffies;
+	ether->tell = false;
+	kfree(state);
+}
+
+/**
+ * bgdma_kernel_bye() - tell all that we leave
+ * @ether: of the partition; its lock held
+ */
+void bgdma_kernel_bye(struct bgdma_ether *ether)
+{
+	bgdma_state_send(ether, BGDMA_WIRE_STATE_BYE);
+}
+
+/* What others said, to one who has just come. */
+static void bgdma_state_catch_up(struct bgdma_ether *ether,
+				 struct bgdma_peer *peer)
+{
+	struct bgdma_kernel *kernel;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
+		hlist_for_each_entry(kernel, &ether->kernels[i], node) {
+			if (kernel->seq && !kernel->left &&
+			    kernel->number != peer->kernel)
+				bgdma_state_xmit(peer, &kernel->state);
+		}
+	}
+	peer->fresh = false;
+}
+
+/* ---- STATE in ------------------------------------------------------------ */
+
+static bool bgdma_state_good(const struct bgdma_ether *ether,
+			     const struct bgdma_wire_state *state)
+{
+	struct bgdma_nodes *nodes;
+	bool good;
+
+	if (!state->kernel || !state->seq ||
+	    le32_to_cpu(state->peers) > BGDMA_WIRE_PEERS ||
+	    le32_to_cpu(state->flags) & ~BGDMA_WIRE_STATE_FLAGS)
+		return false;
+	nodes = kmalloc(sizeof(*nodes), GFP_KERNEL);
+	good = nodes && bgdma_nodes_read(nodes, ether->part->size, state->run,
+					 le32_to_cpu(state->runs));
+	kfree(nodes);
+	return good;
+}
+
+static bool bgdma_state_proved(const struct bgdma_ether *ether,
+			       const struct bgdma_wire_state *state)
+{
+	struct bgdma_wire_state *copy;
+	bool good;
+
+	copy = kmemdup(state, sizeof(*state), GFP_KERNEL);
+	if (!copy)
+		return false;
+	copy->proof = 0;
+	good = le64_to_cpu(state->proof) ==
+	       bgdma_ether_proof(ether, BGDMA_FRAME_STATE, copy,
+				 sizeof(*copy));
+	kfree(copy);
+	return good;
+}
+
+/* Who it came from: 0 if that is nobody whom we listen to. */
+static u64 bgdma_state_from(const struct bgdma_link *link, const u8 *mac)
+{
+	const struct bgdma_peer *peer;
+
+	list_for_each_entry(peer, &link->peers, node) {
+		if (peer->state <= BGDMA_PEER_UP &&
+		    ether_addr_equal(peer->mac, mac))
+			return peer->kernel;
+	}
+	return 0;
+}
+
+/* Two that are not on one link would never hear of it otherwise. */
+static void bgdma_state_complain(const struct bgdma_ether *ether,
+				 const struct bgdma_wire_state *state)
+{
+	u32 i, j, n = le32_to_cpu(state->runs);
+
+	for (i = 0; i < n; i++) {
+		u32 first = le32_to_cpu(state->run[i].first);
+		u32 last = le32_to_cpu(state->run[i].last);
+
+		for (j = 0; j < ether->local.n; j++) {
+			if (first <= ether->local.run[j].last &&
+			    last >= ether->local.run[j].first)
+				break;
+		}
+		if (j == ether->local.n && ether->local.n)
+			continue;
+		pr_info_ratelimited("bgdma: partition %s: kernel %016llx says that some of nodes %u to %u live there, but they live here\n",
+				    ether->part->name,
+				    le64_to_cpu(state->kernel), first, last);
+		return;
+	}
+}
+
+static void bgdma_state_news(struct bgdma_ether *ether,
+			     struct bgdma_kernel *kernel,
+			     const struct bgdma_wire_state *state)
+{
+	bool change;
+
+	/* All but what every one has anew. */
+	change = state->runs != kernel->state.runs ||
+		 state->peers != kernel->state.peers ||
+		 memcmp(state->run, kernel->state.run, sizeof(state->run)) ||
+		 memcmp(state->peer, kernel->state.peer, sizeof(state->peer));
+	kernel->state = *state;
+	kernel->seq = le32_to_cpu(state->seq);
+	kernel->heard = jiffies;
+	if (kernel->bye)
+		return;
+	if (kernel->left)
+		change = true;
+	kernel->left = false;
+	if (le32_to_cpu(state->flags) & BGDMA_WIRE_STATE_BYE) {
+		kernel->bye = true;
+		kernel->left = true;
+		kernel->untold = true;
+		bgdma_kernel_lost(ether, kernel->number);
+		change = true;
+	}
+	if (!change)
+		return;
+	bgdma_state_complain(ether, state);
+	bgdma_ways_stale(ether);
+}
+
+/**
+ * bgdma_state_receive() - a STATE came in
+ * @link: where
+ * @skb: from its head on, which is good
+ *
+ * Context: may sleep.
+ */
+void bgdma_state_receive(struct bgdma_link *link, const struct sk_buff *skb)
+{
+	const struct bgdma_wire_state *state =
+		(void *)(skb->data + sizeof(struct bgdma_frame));
+	struct bgdma_ether *ether = link->ether;
+	u64 number = le64_to_cpu(state->kernel);
+	enum bgdma_link_stat what = BGDMA_LINK_RX_STRANGE;
+	struct bgdma_kernel *kernel;
+	u64 from;
+
+	if (!bgdma_state_good(ether, state)) {
+		bgdma_link_count(link, BGDMA_LINK_RX_MALFORMED);
+		return;
+	}
+	mutex_lock(&ether->lock);
+	from = bgdma_state_from(link, eth_hdr(skb)->h_source);
+	if (link->gone || !from)
+		goto count;
+	/* What we said ourselves, or heard from somebody else. */
+	kernel = bgdma_kernel_find(ether, number);
+	if (number == ether->kernel ||
+	    (kernel && le32_to_cpu(state->seq) <= kernel->seq))
+		goto unlock;
+	if (!bgdma_state_proved(ether, state))
+		goto count;
+	what = BGDMA_LINK_RX_DROPPED;
+	kernel = bgdma_kernel_get(ether, number);
+	if (!kernel)
+		goto count;
+	bgdma_state_news(ether, kernel, state);
+	bgdma_state_flood(ether, state, from);
+	goto unlock;
+count:
+	bgdma_link_count(link, what);
+unlock:
+	mutex_unlock(&ether->lock);
+}
+
+/* ---- From time to time --------------------------------------------------- */
+
+static u32 bgdma_ether_timeout(const struct bgdma_ether *ether)
+{
+	const struct bgdma_link *link;
+	u32 ms = 0;
+
+	list_for_each_entry(link, &ether->links, node)
+		ms = max(ms, link->config.timeout_ms);
+	return ms ?: BGDMA_LINK_TIMEOUT_MS;
+}
+
+/* One that is to be told of; those that were are forgotten some time later. */
+static u64 bgdma_kernels_age(struct bgdma_ether *ether)
+{
+	unsigned long timeout = msecs_to_jiffies(bgdma_ether_timeout(ether));
+	struct bgdma_kernel *kernel;
+	struct hlist_node *next;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
+		hlist_for_each_entry_safe(kernel, next, &ether->kernels[i],
+					  node) {
+			bool old = time_after(jiffies, kernel->heard + timeout);
+
+			if (old && !kernel->left) {
+				kernel->left = true;
+				kernel->untold = true;
+				kernel->heard = jiffies;
+				bgdma_ways_stale(ether);
+			} else if (old) {
+				hlist_del(&kernel->node);
+				ether->n_kernels--;
+				kfree(kernel);
+				continue;
+			}
+			if (!kernel->untold)
+				continue;
+			kernel->untold = false;
+			return kernel->number;
+		}
+	}
+	return 0;
+}
+
+static void bgdma_ether_say(struct bgdma_ether *ether, u32 every)
+{
+	struct bgdma_link *link;
+	struct bgdma_peer *peer;
+
+	if (ether->tell ||
+	    time_after_eq(jiffies, ether->told + msecs_to_jiffies(every)))
+		bgdma_state_send(ether, 0);
+	list_for_each_entry(link, &ether->links, node) {
+		list_for_each_entry(peer, &link->peers, node) {
+			if (peer->fresh)
+				bgdma_state_catch_up(ether, peer);
+		}
+	}
+}
+
+/**
+ * bgdma_ether_tick() - what is to be done for a partition from time to time
+ * @work: of its ether
+ */
+void bgdma_ether_tick(struct work_struct *work)
+{
+	struct bgdma_ether *ether = container_of(to_delayed_work(work),
+						 struct bgdma_ether, tick);
+	u32 every;
+	u64 gone;
+
+	mutex_lock(&ether->lock);
+	every = min(BGDMA_STATE_MS, bgdma_ether_timeout(ether) / 3);
+	bgdma_ether_say(ether, every);
+	if (ether->stale)
+		bgdma_ways_update(ether);
+	bgdma_way_tables(ether);
+	while ((gone = bgdma_kernels_age(ether))) {
+		mutex_unlock(&ether->lock);
+		pr_info_ratelimited("bgdma: partition %s: kernel %016llx is gone\n",
+				    ether->part->name, gone);
+		bgdma_kernel_gone(ether, gone);
+		cond_resched();
+		mutex_lock(&ether->lock);
+	}
+	if (!ether->dead && (ether->n_links || ether->n_kernels) &&
+	    !delayed_work_pending(&ether->tick))
+		bgdma_link_queue(&ether->tick, max(every / 4, 10U));
+	mutex_unlock(&ether->lock);
+}
+
+/**
+ * bgdma_ways_stale() - something changed: make new ways soon
+ * @ether: of the partition
+ */
+void bgdma_ways_stale(struct bgdma_ether *ether)
+{
+	WRITE_ONCE(ether->stale, true);
+	if (!READ_ONCE(ether->dead))
+		bgdma_link_queue(&ether->tick, BGDMA_TICK_STALE_MS);
+}

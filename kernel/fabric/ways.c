@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Making of ways, out of what peers and kernels have said. All of it is made anew
+ * when something changes, but for the distances from nodes, which are counted out
+ * when somebody asks for the way there.
+ */
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include "way.h"
+
+/* Destinations whose distances are kept, and bytes of them. */
+#define BGDMA_FAR_MAX		256
+#define BGDMA_FAR_MIN		16
+#define BGDMA_FAR_BYTES		(4U << 20)
+
+/* ---- Distances ----------------------------------------------------------- */
+
+/* Room for one more: the one that was not used for longest goes. */
+static void bgdma_far_evict(struct bgdma_ways *ways)
+{
+	size_t bytes = ways->size * sizeof(u16);
+	struct bgdma_far *far, *oldest = NULL;
+	unsigned long to, which = 0;
+
+	if (ways->n_far < clamp_t(u32, BGDMA_FAR_BYTES / bytes, BGDMA_FAR_MIN,
+				  BGDMA_FAR_MAX))
+		return;
+	xa_for_each(&ways->far, to, far) {
+		if (!oldest || time_before(READ_ONCE(far->used),
+					   READ_ONCE(oldest->used))) {
+			oldest = far;
+			which = to;
+		}
+	}
+	xa_erase(&ways->far, which);
+	ways->n_far--;
+	kvfree_rcu(oldest, rcu);
+}
+
+/**
+ * bgdma_way_table() - have the distances from a node at hand, if they are needed
+ * @ether: of the partition; its lock held
+ * @to: the node
+ */
+void bgdma_way_table(struct bgdma_ether *ether, u32 to)
+{
+	struct bgdma_ways *ways = rcu_dereference_protected(ether->ways,
+					lockdep_is_held(&ether->lock));
+	struct bgdma_far *far;
+	u32 *queue;
+
+	if (!ways || !ways->closed || !ways->home || to >= ways->size ||
+	    xa_load(&ways->far, to))
+		return;
+	far = kvmalloc(struct_size(far, distance, ways->size), GFP_KERNEL);
+	queue = kvmalloc_array(ways->size, sizeof(*queue), GFP_KERNEL);
+	if (!far || !queue)
+		goto free;
+	far->used = jiffies;
+	bgdma_route_flood(&ways->shape, to, bgdma_way_open, ways,
+			  far->distance, queue);
+	bgdma_far_evict(ways);
+	if (xa_err(xa_store(&ways->far, to, far, GFP_KERNEL)))
+		goto free;
+	ways->n_far++;
+	kvfree(queue);
+	return;
+free:
+	kvfree(queue);
+	kvfree(far);
+}
+
+/**
+ * bgdma_way_tables() - all that somebody waits for
+ * @ether: of the partition; its lock held
+ */
+void bgdma_way_tables(struct bgdma_ether *ether)
+{
+	struct bgdma_ways *ways = rcu_dereference_protected(ether->ways,
+					lockdep_is_held(&ether->lock));
+	int i;
+
+	for (i = 0; ways && i < BGDMA_WANTS; i++) {
+		u32 want = READ_ONCE(ways->want[i]);
+
+		if (!want)
+			continue;
+		bgdma_way_table(ether, want - 1);
+		WRITE_ONCE(ways->want[i], 0);
+		cond_resched();
+	}
+}
+
+/* ---- Making -------------------------------------------------------------- */
+
+static void bgdma_ways_destroy(struct bgdma_ways *ways)
+{
+	struct bgdma_far *far;
+	unsigned long to;
+
+	xa_for_each(&ways->far, to, far)
+		kvfree(far);
+	xa_destroy(&ways->far);
+	kvfree(ways->owner);
+	kvfree(ways->run);
+	kvfree(ways->next);
+	kvfree(ways->home);
+	kfree(ways);
+}
+
+static void bgdma_ways_rcu(struct rcu_head *rcu)
+{
+	bgdma_ways_destroy(container_of(rcu, struct bgdma_ways, rcu));
+}
+
+/* Those next to us first, so that they win where two say the same. */
+static int bgdma_owner_order(const void *a, const void *b)
+{
+	const struct bgdma_owner *x = a, *y = b;
+
+	if (!x->peer != !y->peer)
+		return x->peer ? -1 : 1;
+	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
+}
+
+static int bgdma_run_order(const void *a, const void *b)
+{
+	const struct bgdma_way_run *x = a, *y = b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return (int)x->owner - (int)y->owner;
+}
+
+static int bgdma_next_order(const void *a, const void *b)
+{
+	return (int)*(const u16 *)a - (int)*(const u16 *)b;
+}
+
+/* Of several links the one within this kernel, else the first. */
+static struct bgdma_peer *bgdma_owner_peer(struct bgdma_ether *ether,
+					   u64 kernel)
+{
+	struct bgdma_peer *peer, *best = NULL;
+	struct bgdma_link *link;
+
+	list_for_each_entry(link, &ether->links, node) {
+		list_for_each_entry(peer, &link->peers, node) {
+			if (peer->state != BGDMA_PEER_UP ||
+			    peer->kernel != kernel || link->gone)
+				continue;
+			if (!best || (link->inside && !best->link->inside))
+				best = peer;
+		}
+	}
+	return best;
+}
+
+static int bgdma_ways_owners(struct bgdma_ether *ether, struct bgdma_ways *ways)
+{
+	struct bgdma_kernel *kernel;
+	u32 n = 1, i;
+
+	ways->owner = kvcalloc(1 + ether->n_kernels, sizeof(*ways->owner),
+			       GFP_KERNEL);
+	if (!ways->owner)
+		return -ENOMEM;
+	ways->owner[0].kernel = ether->kernel;
+	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
+		hlist_for_each_entry(kernel, &ether->kernels[i], node) {
+			kernel->index = BGDMA_OWNER_NONE;
+			if (kernel->left)
+				continue;
+			ways->owner[n].entry = kernel;
+			ways->owner[n].kernel = kernel->number;
+			ways->owner[n].peer = bgdma_owner_peer(ether,
+							       kernel->number);
+			n++;
+		}
+	}
+	sort(ways->owner + 1, n - 1, sizeof(*ways->owner), bgdma_owner_order,
+	     NULL);
+	for (i = 1; i < n; i++)
+		ways->owner[i].entry->index = i;
+	ways->n_owners = n;
+	return 0;
+}
+
+static void bgdma_ways_add(struct bgdma_ways *ways, u16 owner,
+			   const struct bgdma_wire_run *run, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		ways->run[ways->n_runs++] = (struct bgdma_way_run) {
+			.first = le32_to_cpu(run[i].first),
+			.last = le32_to_cpu(run[i].last),
+			.owner = owner,
+		};
+	}
+}
+
+/* Each node has one owner: of two that say so the first. */
+static void bgdma_ways_cut(struct bgdma_ways *ways)
+{
+	struct bgdma_way_run *to = ways->run, *last = NULL;
+	u32 i;
+
+	for (i = 0; i < ways->n_runs; i++) {
+		struct bgdma_way_run run = ways->run[i];
+
+		if (last && run.first <= last->last) {
+			if (run.owner < last->owner)
+				last->last = run.first - 1;
+			else if (run.last <= last->last)
+				continue;
+			else
+				run.first = last->last + 1;
+		}
+		last = to++;
+		*last = run;
+	}
+	ways->n_runs = to - ways->run;
+}
+
+static int bgdma_ways_runs(struct bgdma_ether *ether, struct bgdma_ways *ways)
+{
+	struct bgdma_wire_run local[BGDMA_WIRE_RUNS];
+	u32 n, i;
+
+	n = bgdma_nodes_write(&ether->local, ways->size, local);
+	for (i = 1; i < ways->n_owners; i++)
+		n += le32_to_cpu(ways->owner[i].entry->state.runs);
+	ways->run = kvcalloc(n, sizeof(*ways->run), GFP_KERNEL);
+	if (!ways->run)
+		return -ENOMEM;
+	bgdma_ways_add(ways, 0, local, bgdma_nodes_write(&ether->local,
+							 ways->size, local));
+	for (i = 1; i < ways->n_owners; i++) {
+		const struct bgdma_wire_state *state =
+			&ways->owner[i].entry->state;
+
+		bgdma_ways_add(ways, i, state->run, le32_to_cpu(state->runs));
+	}
+	sort(ways->run, ways->n_runs, sizeof(*ways->run), bgdma_run_order,
+	     NULL);
+	bgdma_ways_cut(ways);
+	return 0;
+}
+
+static int bgdma_ways_homes(struct bgdma_ways *ways)
+{
+	u32 i, rank;
+
+	if (ways->size > BGDMA_ROUTE_NODES_MAX)
+		return 0;
+	ways->home = kvmalloc_array(ways->size, sizeof(*ways->home),
+				    GFP_KERNEL);
+	if (!ways->home)
+		return -ENOMEM;
+	memset(ways->home, 0xff, ways->size * sizeof(*ways->home));
+	for (i = 0; i < ways->n_runs; i++) {
+		for (rank = ways->run[i].first; rank <= ways->run[i].last;
+		     rank++)
+			ways->home[rank] = ways->run[i].owner;
+	}
+	return 0;
+}
+
+/* Whom a kernel says that it reaches; 0 is us. */
+static u16 bgdma_owner_index(struct bgdma_ether *ether, u64 number)
+{
+	struct bgdma_kernel *kernel;
+
+	if (number == ether->kernel)
+		return 0;
+	kernel = bgdma_kernel_find(ether, number);
+	return kernel ? kernel->index : BGDMA_OWNER_NONE;
+}
+
+static int bgdma_ways_next(struct bgdma_ether *ether, struct bgdma_ways *ways)
+{
+	u32 n = 0, i, j;
+
+	for (i = 1; i < ways->n_owners; i++)
+		n += le32_to_cpu(ways->owner[i].entry->state.peers);
+	ways->next = kvcalloc(n ?: 1, sizeof(*ways->next), GFP_KERNEL);
+	if (!ways->next)
+		return -ENOMEM;
+	for (n = 0, i = 1; i < ways->n_owners; i++) {
+		struct bgdma_owner *owner = &ways->owner[i];
+		const struct bgdma_wire_state *state = &owner->entry->state;
+
+		owner->next = n;
+		for (j = 0; j < le32_to_cpu(state->peers); j++) {
+			u16 index = bgdma_owner_index(ether,
+						      le64_to_cpu(state->peer[j]));
+
+			if (index != BGDMA_OWNER_NONE)
+				ways->next[n++] = index;
+		}
+		owner->n_next = n - owner->next;
+		sort(ways->next + owner->next, owner->n_next,
+		     sizeof(*ways->next), bgdma_next_order, NULL);
+		/* Freed before the ways are. */
+		owner->entry = NULL;
+	}
+	return 0;
+}
+
+/* Is some way closed? In a partition that is too large for that it may be. */
+static bool bgdma_ways_closed(struct bgdma_ways *ways)
+{
+	u32 rank, d;
+
+	/* All lives here. */
+	if (ways->n_runs == 1 && !ways->run->first && !ways->run->owner &&
+	    ways->run->last == ways->size - 1)
+		return false;
+	if (!ways->home)
+		return true;
+	for (rank = 0; rank < ways->size; rank++) {
+		for (d = 0; d < BGDMA_DIRECTIONS; d++) {
+			u32 next = bgdma_route_neighbour(&ways->shape, rank, d);
+
+			if (next != BGDMA_ROUTE_NONE &&
+			    !bgdma_way_joins(ways, rank, next))
+				return true;
+		}
+		if (!(rank % 4096))
+			cond_resched();
+	}
+	return false;
+}
+
+/**
+ * bgdma_ways_update() - make new ways, of what is known now
+ * @ether: of the partition; its lock held
+ *
+ * When it returns no way leads to a peer that is not up, for whoever looks from now
+ * on; without memory there are no ways at all, and it is tried again.
+ */
+void bgdma_ways_update(struct bgdma_ether *ether)
+{
+	struct bgdma_ways *ways, *old;
+
+	lockdep_assert_held(&ether->lock);
+	WRITE_ONCE(ether->stale, false);
+	ways = kzalloc(sizeof(*ways), GFP_KERNEL);
+	if (!ways)
+		goto set;
+	ways->shape = ether->shape;
+	ways->size = bgdma_shape_size(&ether->shape);
+	xa_init(&ways->far);
+	if (bgdma_ways_owners(ether, ways) || bgdma_ways_runs(ether, ways) ||
+	    bgdma_ways_homes(ways) || bgdma_ways_next(ether, ways)) {
+		bgdma_ways_destroy(ways);
+		ways = NULL;
+		goto set;
+	}
+	ways->closed = bgdma_ways_closed(ways);
+set:
+	old = rcu_replace_pointer(ether->ways, ways,
+				  lockdep_is_held(&ether->lock));
+	if (old)
+		call_rcu(&old->rcu, bgdma_ways_rcu);
+	if (!ways)
+		bgdma_ways_stale(ether);
+}
+
+/**
+ * bgdma_ways_free() - there are no ways any more
+ * @ether: that nobody looks at
+ */
+void bgdma_ways_free(struct bgdma_ether *ether)
+{
+	struct bgdma_ways *ways = rcu_dereference_protected(ether->ways, true);
+
+	if (ways)
+		call_rcu(&ways->rcu, bgdma_ways_rcu);
+	RCU_INIT_POINTER(ether->ways, NULL);
+}
