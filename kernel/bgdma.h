@@ -47,6 +47,7 @@
 
 struct bgdma_ctx;
 struct bgdma_ether;
+struct bgdma_parting;
 struct bgdma_stream;
 struct net;
 
@@ -182,6 +183,7 @@ struct bgdma_fault {
 #define BGDMA_STEP_AGAIN	(-1)	/* budget used up */
 #define BGDMA_STEP_WAIT		(-2)	/* parked: somebody else wakes it */
 #define BGDMA_STEP_HOP		(-3)	/* a deposit goes on to the next node */
+#define BGDMA_STEP_SENT		(-4)	/* on its way: the fabric counts it */
 
 /* --------------------------------------------------------------------- */
 /* Counters: engine/counter.c                                             */
@@ -314,6 +316,7 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * @detach_lock: held until everybody was told that it is gone
  * @member: index in partition.members; partition.lock
  * @stats_gone: of FIFOs that were destroyed; @lock
+ * @parting: tells other kernels that it has left; NULL: nothing left this kernel
  * @rcu: freed after a grace period
  */
 struct bgdma_ctx {
@@ -384,9 +387,11 @@ struct bgdma_ctx {
 	struct mutex detach_lock;
 	u32 member;
 	struct bgdma_stream_stats stats_gone;
+	struct bgdma_parting *parting;
 	struct rcu_head rcu;
 };
 
+void bgdma_ctx_init(struct bgdma_ctx *ctx);
 struct bgdma_ctx *bgdma_ctx_new(void);
 int bgdma_ctx_attach(struct bgdma_ctx *ctx, struct bgdma_attach *arg);
 void bgdma_ctx_abandon(struct bgdma_ctx *ctx);
@@ -478,6 +483,7 @@ void bgdma_stream_kill(struct bgdma_stream *s);
 void bgdma_stream_park(struct bgdma_stream *s, struct bgdma_waiters *waiters,
 		       unsigned long timeout, u32 kind, u32 id);
 void bgdma_stream_unpark(struct bgdma_stream *s);
+void bgdma_stream_held(struct bgdma_stream *s, bool held, u32 kind, u32 id);
 void bgdma_waiters_init(struct bgdma_waiters *waiters);
 void bgdma_waiters_wake(struct bgdma_waiters *waiters);
 void bgdma_waiters_end(struct bgdma_waiters *waiters);
@@ -515,6 +521,7 @@ static inline bool bgdma_atomic_is_single(const struct bgdma_desc *d)
 
 long bgdma_stream_run(struct bgdma_stream *s, long budget, u32 each);
 void bgdma_op_fail(struct bgdma_stream *s);
+void bgdma_late_fail(struct bgdma_stream *s, struct bgdma_stream *at, u32 left);
 void bgdma_op_cancel(struct bgdma_stream *s);
 
 extern const u32 bgdma_ops_supported;
@@ -533,7 +540,8 @@ int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 int bgdma_deliver_gate(struct bgdma_ctx *ctx, struct bgdma_stream *s);
 int bgdma_deliver_atomic(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 			 void *operands, u32 *n);
-void bgdma_deliver_answer(struct bgdma_ctx *ctx, const struct bgdma_ctx *from,
+void bgdma_deliver_answer(struct bgdma_ctx *ctx,
+			  const struct bgdma_principal *from,
 			  const struct bgdma_answer *answer);
 void bgdma_deliver_count(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 			 u32 n);
@@ -541,44 +549,9 @@ void bgdma_deliver_abort(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 			 u32 left);
 
 /* --------------------------------------------------------------------- */
-/* The fabric, as the engine sees it: fabric/                             */
+/* The fabric: fabric/                                                    */
 
-/**
- * struct bgdma_fabric_ops - how a stream's transfer reaches its target
- * @put: bytes for the target region, at most BGDMA_SLICE_MAX
- * @memfifo: one packet; no payload: it is in the descriptor. The rest of a train
- *	too, where the fabric can, see bgdma_deliver_memfifo()
- * @rget: all descriptors of one remote get
- * @gate: an operation on the gate of a region
- * @atomic: update elements; their operands become what was there before. *@n is
- *	the bytes of them, and afterwards of those that were updated
- * @answer: of a gate of @from, to the origin of an epoch
- * @count: bytes that were not counted yet are visible at the target; with the
- *	last piece of a transfer @put and @memfifo count by themselves
- * @abort: the transfer ends here, with so many bytes never to come
- * @refused: tell the sender of a remote descriptor that it was refused
- * @line: a transfer with the deposit bit begins: an enum bgdma_code
- *
- * The first five return BGDMA_STEP_DONE, BGDMA_STEP_WAIT when the stream was
- * parked, or an enum bgdma_code with s->x.fault filled in; and with the deposit
- * bit BGDMA_STEP_HOP, when the transfer begins again, for the next node.
- */
-struct bgdma_fabric_ops {
-	int (*put)(struct bgdma_stream *s, const struct bgdma_payload *p, u32 n);
-	int (*memfifo)(struct bgdma_stream *s, const struct bgdma_payload *p,
-		       u32 n);
-	int (*rget)(struct bgdma_stream *s, const struct bgdma_payload *p, u32 n);
-	int (*gate)(struct bgdma_stream *s);
-	int (*atomic)(struct bgdma_stream *s, void *operands, u32 *n);
-	void (*answer)(const struct bgdma_ctx *from,
-		       const struct bgdma_answer *answer);
-	void (*count)(struct bgdma_stream *s, u32 n);
-	void (*abort)(struct bgdma_stream *s, u32 left);
-	void (*refused)(struct bgdma_stream *s);
-	u32 (*line)(struct bgdma_stream *s);
-};
-
-extern const struct bgdma_fabric_ops bgdma_loopback;
+#include "engine/fabric.h"
 
 /**
  * struct bgdma_node - a coordinate where somebody is attached
@@ -678,6 +651,7 @@ int bgdma_partition_publish(struct bgdma_ctx *ctx);
 void bgdma_partition_abandon(struct bgdma_ctx *ctx);
 void bgdma_partition_detach(struct bgdma_ctx *ctx);
 void bgdma_partition_leave(struct bgdma_ctx *ctx);
+void bgdma_partition_tell(struct bgdma_partition *part, struct bgdma_ctx *gone);
 struct bgdma_ctx *bgdma_partition_peer(struct bgdma_partition *part, u32 rank,
 				       u16 id);
 int bgdma_fabric_init(void);

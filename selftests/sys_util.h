@@ -14,6 +14,7 @@
 
 #include <bgdma/sys.h>
 
+#include "links.h"
 #include "sys_require.h"
 #include "utils.h"
 
@@ -52,6 +53,7 @@ static inline pid_t member_start(member_fn *fn, uint32_t rank, uint32_t size,
 	if (!pid) {
 		variable("BGDMA_RANK", rank);
 		variable("BGDMA_SIZE", size);
+		links_enter(rank);
 		result = fn(rank, size, arg);
 		/* _exit() would not look. */
 		if (!result && __lsan_do_recoverable_leak_check)

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "links.h"
 #include "utils.h"
 
 /* ---- Failing, waiting ------------------------------------------------- */
@@ -165,6 +166,8 @@ void partition_new(const char *dims, const char *more)
 
 	/* Goes away with the last process in it, whatever happens. */
 	must(unshare(CLONE_NEWNET) ? -errno : 0);
+	if (links_new(dims, more))
+		return;
 	snprintf(words, sizeof(words), "dims %s mode 0666 %s", dims, more);
 	must(-partition("add", PARTITION, words));
 }
@@ -194,10 +197,15 @@ int bg_mmap(int fd, const struct bgdma_area *area, int prot, void **out)
 
 int bg_attach(int fd, const char *name, __u32 rank, struct bgdma_attach *out)
 {
+	int ret;
+
 	out->size = sizeof(*out);
 	out->rank = rank;
 	snprintf(out->partition, sizeof(out->partition), "%s", name);
-	return bg_ioctl(fd, BGDMA_IOC_ATTACH, out);
+	links_enter(rank);
+	ret = bg_ioctl(fd, BGDMA_IOC_ATTACH, out);
+	links_leave();
+	return ret;
 }
 
 void *node_map(struct node *n, const struct bgdma_area *area, int prot)

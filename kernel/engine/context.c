@@ -17,16 +17,11 @@
 #include "ring.h"
 
 /**
- * bgdma_ctx_new() - a context for an open file, not attached
- *
- * Return: the context with one reference, or NULL.
+ * bgdma_ctx_init() - make a context, not attached, with one reference
+ * @ctx: all zero, and the beginning of what kfree() takes
  */
-struct bgdma_ctx *bgdma_ctx_new(void)
+void bgdma_ctx_init(struct bgdma_ctx *ctx)
 {
-	struct bgdma_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
-
-	if (!ctx)
-		return NULL;
 	kref_init(&ctx->ref);
 	mutex_init(&ctx->lock);
 	mutex_init(&ctx->map_lock);
@@ -41,6 +36,19 @@ struct bgdma_ctx *bgdma_ctx_new(void)
 	INIT_LIST_HEAD(&ctx->poll_node);
 	INIT_LIST_HEAD(&ctx->process_node);
 	INIT_LIST_HEAD(&ctx->groups);
+}
+
+/**
+ * bgdma_ctx_new() - a context for an open file, not attached
+ *
+ * Return: the context with one reference, or NULL.
+ */
+struct bgdma_ctx *bgdma_ctx_new(void)
+{
+	struct bgdma_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+
+	if (ctx)
+		bgdma_ctx_init(ctx);
 	return ctx;
 }
 
@@ -564,6 +572,8 @@ bool bgdma_ctx_release(struct bgdma_ctx *ctx)
 		bgdma_rgq_end(ctx, i);
 	for (i = 0; i < ctx->n_rec; i++)
 		bgdma_rec_end(ctx, i);
+	if (part->fabric->left)
+		part->fabric->left(ctx);
 	bgdma_ctx_wake_end(ctx);
 	bgdma_regions_free(ctx);
 	bgdma_counters_end(ctx);

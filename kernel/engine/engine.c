@@ -235,9 +235,12 @@ static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)
 
 	s->pooled = true;
 	for (;;) {
-		bgdma_stream_run(s, READ_ONCE(ctx->partition->quantum),
-				 s->remote ? BGDMA_TURN_REMOTE :
-					     BGDMA_TURN_EACH);
+		if (s->kind == BGDMA_KIND_FLOW)
+			ctx->partition->fabric->turn(s, ctx->partition->quantum);
+		else
+			bgdma_stream_run(s, READ_ONCE(ctx->partition->quantum),
+					 s->remote ? BGDMA_TURN_REMOTE :
+						     BGDMA_TURN_EACH);
 		/* What a peer injected makes nobody poll for its owner. */
 		if (s->kind == BGDMA_KIND_INJ_FIFO)
 			bgdma_poll_add(e, ctx, ktime_get_ns());

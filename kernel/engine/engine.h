@@ -71,6 +71,7 @@ bool bgdma_streams_expire(struct bgdma_engine *e);
 
 /* Has nothing to run until somebody else says so. */
 #define BGDMA_STREAM_STOPPED	(BIT(BGDMA_STREAM_PARKED) | \
+				 BIT(BGDMA_STREAM_HELD) | \
 				 BIT(BGDMA_STREAM_ERROR) | \
 				 BIT(BGDMA_STREAM_DEAD))
 
@@ -97,6 +98,8 @@ static __always_inline bool bgdma_stream_pending(struct bgdma_stream *s)
 	if (s->kind == BGDMA_KIND_INJ_FIFO)
 		return bgdma_inj_pending(container_of(s, struct bgdma_inj_fifo,
 						      s));
+	if (s->kind == BGDMA_KIND_FLOW)
+		return READ_ONCE(s->more);
 	sub = container_of(s, struct bgdma_rget_sub, s);
 	return READ_ONCE(sub->head) != READ_ONCE(sub->tail);
 }

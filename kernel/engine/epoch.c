@@ -456,22 +456,23 @@ int bgdma_deliver_gate(struct bgdma_ctx *ctx, struct bgdma_stream *s)
  *
  * Context: inside a slice.
  */
-void bgdma_deliver_answer(struct bgdma_ctx *ctx, const struct bgdma_ctx *from,
+void bgdma_deliver_answer(struct bgdma_ctx *ctx,
+			  const struct bgdma_principal *from,
 			  const struct bgdma_answer *answer)
 {
 	struct bgdma_record why = {
 		.code = answer->code,
 		.peer_rank = from->rank,
-		.peer_ctx = from->id,
+		.peer_ctx = from->ctx,
 		.offset = answer->epoch,
 	};
 	struct bgdma_event event = {
 		.type = BGDMA_EVENT_EPOCH,
 		.code = answer->code,
 		.peer_rank = from->rank,
-		.peer_ctx = from->id,
+		.peer_ctx = from->ctx,
 		.kind = BGDMA_KIND_REGION,
-		.peer_incarnation = from->who.incarnation,
+		.peer_incarnation = from->incarnation,
 		.object = answer->region,
 		.cookie = answer->epoch,
 		.desc_seq = BGDMA_EPOCH_OVER,

@@ -48,6 +48,17 @@ static void bgdma_op_end(struct bgdma_stream *s)
 	s->deadline = 0;
 }
 
+/* An injection FIFO stops; a descriptor from elsewhere is refused. */
+static void bgdma_fail_tell(struct bgdma_stream *s, struct bgdma_stream *at)
+{
+	if (s->kind == BGDMA_KIND_INJ_FIFO) {
+		bgdma_inj_fail(container_of(s, struct bgdma_inj_fifo, s), at);
+	} else {
+		bgdma_rgq_refuse(s, at);
+		s->ctx->partition->fabric->refused(at);
+	}
+}
+
 /**
  * bgdma_op_fail() - a transfer cannot go on
  * @s: owned; s->x.fault says why
@@ -57,12 +68,23 @@ static void bgdma_op_end(struct bgdma_stream *s)
 void bgdma_op_fail(struct bgdma_stream *s)
 {
 	bgdma_op_end(s);
-	if (s->kind == BGDMA_KIND_INJ_FIFO) {
-		bgdma_inj_fail(container_of(s, struct bgdma_inj_fifo, s));
-	} else {
-		bgdma_rgq_refuse(s);
-		s->ctx->partition->fabric->refused(s);
-	}
+	bgdma_fail_tell(s, s);
+}
+
+/**
+ * bgdma_late_fail() - a transfer failed after all of it had been sent
+ * @s: stream; who owns it is at another transfer, or at none
+ * @at: stands for it, as it was at this transfer; at->x.fault says why
+ * @left: bytes that its injection counter still has to lose
+ *
+ * The other side knows: it said so, or is gone.
+ */
+void bgdma_late_fail(struct bgdma_stream *s, struct bgdma_stream *at, u32 left)
+{
+	bgdma_stat_add(s->stats.errors, 1);
+	trace_bgdma_error(at);
+	bgdma_inj_fail_counter(at, left);
+	bgdma_fail_tell(s, at);
 }
 
 /**

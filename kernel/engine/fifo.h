@@ -13,6 +13,7 @@
 #define BGDMA_STREAM_DEAD	4	/* never runs again */
 #define BGDMA_STREAM_EXPIRED	5	/* waited too long */
 #define BGDMA_STREAM_WANTED	6	/* a control call waits to own it */
+#define BGDMA_STREAM_HELD	7	/* what it sent has no room there */
 
 /* So many sub-queues follow. */
 #define BGDMA_FOLLOW_MAX	8
@@ -34,6 +35,10 @@ struct bgdma_follow {
 };
 
 struct bgdma_group;
+struct bgdma_tx;
+
+/* What arrives over links is a stream, too: fabric/rx.c. No FIFO has this kind. */
+#define BGDMA_KIND_FLOW		0xffff
 
 /**
  * struct bgdma_group_memo - a binding that somebody asks again and again
@@ -134,7 +139,7 @@ struct bgdma_line {
 /**
  * struct bgdma_stream - the descriptors of one FIFO that came from one place
  * @ctx: the context that executes them
- * @kind: BGDMA_KIND_INJ_FIFO or BGDMA_KIND_RGET_QUEUE
+ * @kind: BGDMA_KIND_INJ_FIFO, BGDMA_KIND_RGET_QUEUE or BGDMA_KIND_FLOW
  * @id: of the FIFO
  * @flags: BGDMA_STREAM_*
  * @fetch: copy the next descriptor of a remote-get queue into @x; owner only
@@ -159,7 +164,9 @@ struct bgdma_line {
  * @stats: what it did
  * @group: number + 1 of the group under which @x is; 0: none; owner only
  * @own: who sent @x asked for it itself; owner only
+ * @more: of BGDMA_KIND_FLOW: something has arrived
  * @line: where @x is with the deposit bit; owner only
+ * @tx: what it has on its way over links; NULL: it never had anything
  */
 struct bgdma_stream {
 	struct bgdma_ctx *ctx;
@@ -187,7 +194,9 @@ struct bgdma_stream {
 	struct bgdma_stream_stats stats;
 	u16 group;
 	bool own;
+	bool more;
 	struct bgdma_line line;
+	struct bgdma_tx *tx;
 };
 
 /**
@@ -219,7 +228,7 @@ int bgdma_inj_create(struct bgdma_ctx *ctx, struct bgdma_inj_create *arg,
 void bgdma_inj_free(struct bgdma_inj_fifo *fifo);
 void bgdma_inj_publish(struct bgdma_inj_fifo *fifo, u64 done);
 void bgdma_inj_bad_tail(struct bgdma_inj_fifo *fifo, u64 tail);
-void bgdma_inj_fail(struct bgdma_inj_fifo *fifo);
+void bgdma_inj_fail(struct bgdma_inj_fifo *fifo, const struct bgdma_stream *at);
 int bgdma_inj_clear(struct bgdma_inj_fifo *fifo, bool flush);
 int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo, struct bgdma_cancel *arg);
 
@@ -360,7 +369,7 @@ int bgdma_rgq_deliver(struct bgdma_rget_queue *queue, struct bgdma_stream *by,
 		      const struct bgdma_payload *descs, u32 n);
 bool bgdma_rgq_room(struct bgdma_rget_queue *queue,
 		    const struct bgdma_principal *who, u32 n);
-void bgdma_rgq_refuse(struct bgdma_stream *s);
+void bgdma_rgq_refuse(struct bgdma_stream *s, const struct bgdma_stream *at);
 void bgdma_rgq_clear(struct bgdma_rget_queue *queue, bool flush);
 
 #endif /* _BGDMA_FIFO_H */

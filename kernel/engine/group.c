@@ -302,21 +302,32 @@ static const struct bgdma_group *bgdma_group_at(struct bgdma_partition *part,
 	return xa_load(&part->groups, bgdma_group_key(part, number, rank));
 }
 
-/* A search of its own: bsearch() calls a function for each comparison. */
-static bool bgdma_group_has(const struct bgdma_group *group,
-			    const struct bgdma_principal *who)
+/*
+ * The last member whose rank is no higher, or the first. A search of its own:
+ * bsearch() calls a function for each comparison.
+ */
+static const struct bgdma_group_member *
+bgdma_group_search(const struct bgdma_group *group, u32 rank)
 {
 	const struct bgdma_group_member *m = group->members;
 	u32 n = group->n_members;
 
-	/* The last whose rank is no higher, or the first. */
 	while (n > 1) {
 		u32 half = n / 2;
 
-		if (m[half].rank <= who->rank)
+		if (m[half].rank <= rank)
 			m += half;
 		n -= half;
 	}
+	return m;
+}
+
+static bool bgdma_group_has(const struct bgdma_group *group,
+			    const struct bgdma_principal *who)
+{
+	const struct bgdma_group_member *m = bgdma_group_search(group,
+								who->rank);
+
 	return m->rank == who->rank && m->ctx == who->ctx &&
 	       (!m->incarnation || m->incarnation == who->incarnation);
 }
@@ -514,6 +525,43 @@ const struct bgdma_group *bgdma_group_member(const struct bgdma_stream *s,
 	    !bgdma_group_has(own, &group->ctx->who))
 		return NULL;
 	return bgdma_busy_get(&group->ctx->busy) ? group : NULL;
+}
+
+/**
+ * bgdma_group_receiver() - the binding of a node that takes a copy from elsewhere
+ * @s: in the name of a context behind a link, under its group
+ * @rank: node
+ *
+ * That context's own binding, where the receiver is a member, its kernel looked at.
+ *
+ * Context: inside a slice.
+ * Return: as bgdma_group_member().
+ */
+const struct bgdma_group *bgdma_group_receiver(const struct bgdma_stream *s,
+					       u32 rank)
+{
+	const struct bgdma_group *group;
+
+	group = bgdma_group_at(s->ctx->partition, s->group - 1, rank);
+	if (!group || !bgdma_group_has(group, &s->ctx->who))
+		return NULL;
+	return bgdma_busy_get(&group->ctx->busy) ? group : NULL;
+}
+
+/**
+ * bgdma_group_names() - is somebody at a node a member, as a sender sees it?
+ * @s: deposits under its group
+ * @rank: node behind a link
+ *
+ * Context: inside a slice.
+ */
+bool bgdma_group_names(const struct bgdma_stream *s, u32 rank)
+{
+	const struct bgdma_group *own;
+
+	own = bgdma_group_at(s->ctx->partition, s->group - 1, s->ctx->rank);
+	return own && own->ctx == s->ctx &&
+	       bgdma_group_search(own, rank)->rank == rank;
 }
 
 /**

@@ -101,15 +101,16 @@ void bgdma_inj_publish(struct bgdma_inj_fifo *fifo, u64 done)
 
 /**
  * bgdma_inj_fail() - stop a FIFO at a descriptor that failed
- * @fifo: owned; s->x says what and why
+ * @fifo: FIFO
+ * @at: its stream, owned, or one that stands for it; at->x says what and why
  */
-void bgdma_inj_fail(struct bgdma_inj_fifo *fifo)
+void bgdma_inj_fail(struct bgdma_inj_fifo *fifo, const struct bgdma_stream *at)
 {
 	struct bgdma_stream *s = &fifo->s;
 	struct bgdma_event event;
 	struct bgdma_record why;
 
-	bgdma_record_of(s, &why);
+	bgdma_record_of(at, &why);
 	event = (struct bgdma_event) {
 		.type = BGDMA_EVENT_FIFO_ERROR,
 		.code = why.code,
@@ -119,7 +120,7 @@ void bgdma_inj_fail(struct bgdma_inj_fifo *fifo)
 		.object = s->id,
 		.desc_seq = why.desc_seq,
 		.transfer_id = why.transfer_id,
-		.cookie = le64_to_cpu(s->x.desc.cookie),
+		.cookie = le64_to_cpu(at->x.desc.cookie),
 		.offset = why.offset,
 		.bound = why.bound,
 	};

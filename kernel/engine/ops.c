@@ -403,6 +403,16 @@ static long bgdma_line_cost(struct bgdma_stream *s)
 	return (long)looked * BGDMA_LINE_COST;
 }
 
+/* One that goes as a whole did not land: it may have been sent. */
+static int bgdma_whole(struct bgdma_stream *s, u32 n, int ret)
+{
+	if (ret == BGDMA_STEP_SENT) {
+		s->x.done = n;
+		bgdma_stat_add(s->stats.packets, 1);
+	}
+	return ret;
+}
+
 /*
  * A message whose payload is in its descriptor, and the train behind it. When
  * the delivery stops, the stream is at the last message that it tried.
@@ -431,7 +441,7 @@ static __always_inline int bgdma_run_inline(struct bgdma_stream *s,
 		x->train = 0;
 	}
 	if (unlikely(ret))
-		return ret;
+		return bgdma_whole(s, n, ret);
 	x->done = n;
 	bgdma_message_count(s, n);
 	return BGDMA_STEP_DONE;
@@ -459,10 +469,11 @@ static noinline int bgdma_run_slices(struct bgdma_stream *s, long bytes,
 		u32 n = min(length - x->done, max);
 
 		ret = slice(s, n);
-		if (ret)
+		if (ret && ret != BGDMA_STEP_SENT)
 			break;
 		x->done += n;
-		x->uncounted += n;
+		if (!ret)
+			x->uncounted += n;
 		bytes -= (long)n * weight;
 		bgdma_stat_add(s->stats.packets, 1);
 		bgdma_stat_add(s->stats.bytes_copied, n);
@@ -470,7 +481,7 @@ static noinline int bgdma_run_slices(struct bgdma_stream *s, long bytes,
 			break;
 		if (bytes <= 0 || bgdma_stream_must_stop(s))
 			ret = BGDMA_STEP_AGAIN;
-	} while (!ret);
+	} while (!ret || ret == BGDMA_STEP_SENT);
 
 	if (ret <= 0)
 		bgdma_xfer_count(s, !ret);
@@ -511,7 +522,7 @@ static __always_inline int bgdma_run_put(struct bgdma_stream *s, long *budget,
 	if (unlikely(s->x.desc.route & BGDMA_ROUTE_DEPOSIT))
 		*budget -= bgdma_line_cost(s);
 	if (unlikely(ret))
-		return ret;
+		return bgdma_whole(s, n, ret);
 	s->x.done = n;
 	bgdma_message_count(s, n);
 	return BGDMA_STEP_DONE;
@@ -532,6 +543,8 @@ static int bgdma_run_atomic(struct bgdma_stream *s, long *budget, u32 each)
 	*budget -= each;
 	/* All of it or nothing. */
 	ret = bgdma_slice_atomic(s, n);
+	if (ret == BGDMA_STEP_SENT)
+		return bgdma_whole(s, n, ret);
 	if (ret)
 		goto out;
 	s->x.done = n;
@@ -548,6 +561,9 @@ out:
 static __always_inline int bgdma_op_run(struct bgdma_stream *s, long *budget,
 					u32 each)
 {
+	if (unlikely(s->x.desc.flags & BGDMA_DESC_FENCE) && s->tx &&
+	    bgdma_fabric(s)->fence(s))
+		return BGDMA_STEP_WAIT;
 	if (s->x.desc.flags & BGDMA_DESC_INLINE)
 		return bgdma_run_inline(s, budget, each);
 	if (s->x.desc.op == BGDMA_OP_PUT || s->x.desc.op == BGDMA_OP_LOCAL_COPY)
@@ -585,6 +601,15 @@ static __always_inline int bgdma_stream_next(struct bgdma_stream *s,
 	return ret;
 }
 
+/* Of a stream that has, or had, something on its way over links. */
+static noinline void bgdma_xfer_left(struct bgdma_stream *s, int ret)
+{
+	if (ret == BGDMA_STEP_SENT)
+		return;
+	trace_bgdma_done(s);
+	bgdma_fabric(s)->ended(s);
+}
+
 /* @fifo: the stream's, or NULL for one of a remote-get queue */
 static __always_inline long bgdma_stream_loop(struct bgdma_stream *s,
 					      struct bgdma_inj_fifo *fifo,
@@ -606,18 +631,21 @@ static __always_inline long bgdma_stream_loop(struct bgdma_stream *s,
 			ret = bgdma_op_run(s, &budget, each);
 		else
 			budget -= each;
-		if (ret < 0) {
+		if (ret < 0 && ret != BGDMA_STEP_SENT) {
 			if (ret == BGDMA_STEP_HOP)
 				continue;
 			break;
 		}
-		if (unlikely(ret)) {
+		if (unlikely(ret > 0)) {
 			bgdma_op_fail(s);
 			continue;
 		}
 		WRITE_ONCE(s->x.active, false);
 		s->deadline = 0;
-		bgdma_xfer_end(s, fifo);
+		if (likely(!s->tx))
+			bgdma_xfer_end(s, fifo);
+		else
+			bgdma_xfer_left(s, ret);
 		if (fifo && !bgdma_inj_pending(fifo))
 			break;
 	} while (budget > 0);
@@ -642,6 +670,8 @@ long bgdma_stream_run(struct bgdma_stream *s, long budget, u32 each)
 	if (s->kind == BGDMA_KIND_INJ_FIFO)
 		fifo = container_of(s, struct bgdma_inj_fifo, s);
 	budget = bgdma_stream_loop(s, fifo, budget, each);
+	if (unlikely(s->tx))
+		bgdma_fabric(s)->flush(s);
 	if (fifo)
 		bgdma_inj_tell(fifo);
 	return budget;

@@ -141,8 +141,11 @@ void bgdma_rgq_free(struct bgdma_rget_queue *queue)
 static bool bgdma_same(const struct bgdma_principal *a,
 		       const struct bgdma_principal *b)
 {
-	/* Incarnations are unique in a partition. */
-	return a->incarnation == b->incarnation;
+	/*
+	 * Incarnations are unique among all who live, and a kernel's own ever;
+	 * but who was here may be dead, and another kernel have his now.
+	 */
+	return a->incarnation == b->incarnation && a->rank == b->rank;
 }
 
 /*
@@ -311,11 +314,12 @@ int bgdma_rgq_deliver(struct bgdma_rget_queue *queue, struct bgdma_stream *by,
 
 /**
  * bgdma_rgq_refuse() - a descriptor from another context was refused
- * @s: owned stream of a remote-get queue; s->x says what and why
+ * @s: stream of a remote-get queue
+ * @at: the same, owned, or one that stands for it; at->x says what and why
  *
  * The owner sees it; the rest that the same sender has waiting is dropped.
  */
-void bgdma_rgq_refuse(struct bgdma_stream *s)
+void bgdma_rgq_refuse(struct bgdma_stream *s, const struct bgdma_stream *at)
 {
 	struct bgdma_rget_queue *queue = bgdma_sub_of(s)->queue;
 	struct bgdma_ctx *ctx = s->ctx;
@@ -328,20 +332,20 @@ void bgdma_rgq_refuse(struct bgdma_stream *s)
 	bgdma_waiters_wake(&queue->waiters);
 	atomic64_inc(&queue->refused);
 
-	bgdma_record_of(s, &why);
-	why.peer_rank = s->who.rank;
-	why.peer_ctx = s->who.ctx;
+	bgdma_record_of(at, &why);
+	why.peer_rank = at->who.rank;
+	why.peer_ctx = at->who.ctx;
 	event = (struct bgdma_event) {
 		.type = BGDMA_EVENT_OFFENDER,
 		.code = why.code,
-		.peer_rank = s->who.rank,
-		.peer_ctx = s->who.ctx,
+		.peer_rank = at->who.rank,
+		.peer_ctx = at->who.ctx,
 		.kind = BGDMA_KIND_RGET_QUEUE,
-		.peer_incarnation = s->who.incarnation,
+		.peer_incarnation = at->who.incarnation,
 		.object = s->id,
 		.desc_seq = why.desc_seq,
 		.transfer_id = why.transfer_id,
-		.cookie = le64_to_cpu(s->x.desc.cookie),
+		.cookie = le64_to_cpu(at->x.desc.cookie),
 		.offset = why.offset,
 		.bound = why.bound,
 	};

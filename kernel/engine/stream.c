@@ -65,6 +65,8 @@ void bgdma_stream_kill(struct bgdma_stream *s)
 	bgdma_stream_unpark(s);
 	bgdma_rq_remove(s);
 	bgdma_op_cancel(s);
+	if (s->tx)
+		s->ctx->partition->fabric->end(s);
 	if (s->peer)
 		bgdma_ctx_put(s->peer);
 	s->peer = NULL;
@@ -74,9 +76,41 @@ void bgdma_stream_kill(struct bgdma_stream *s)
 /* Show user space that its FIFO waits, or goes on. */
 static void bgdma_stream_show(struct bgdma_stream *s, u32 state)
 {
-	if (s->kind == BGDMA_KIND_INJ_FIFO)
+	if (s->kind == BGDMA_KIND_INJ_FIFO &&
+	    !test_bit(BGDMA_STREAM_ERROR, &s->flags))
 		WRITE_ONCE(container_of(s, struct bgdma_inj_fifo, s)->kern->state,
 			   state);
+}
+
+/**
+ * bgdma_stream_held() - what a stream has sent waits for room where it goes to
+ * @s: not killed meanwhile
+ * @held: it does; or not any more
+ * @kind: of the object that has no room
+ * @id: of the object
+ *
+ * It starts nothing more meanwhile.
+ *
+ * Context: any.
+ */
+void bgdma_stream_held(struct bgdma_stream *s, bool held, u32 kind, u32 id)
+{
+	if (held)
+		bgdma_stat_add(s->stats.blocked, 1);
+	spin_lock(&bgdma_engine.park_lock);
+	if (!test_bit(BGDMA_STREAM_PARKED, &s->flags)) {
+		s->parked_kind = held ? kind : 0;
+		s->parked_id = held ? id : 0;
+		bgdma_stream_show(s, held ? BGDMA_FIFO_BLOCKED :
+					    BGDMA_FIFO_RUNNING);
+	}
+	if (held)
+		set_bit(BGDMA_STREAM_HELD, &s->flags);
+	else
+		clear_bit(BGDMA_STREAM_HELD, &s->flags);
+	spin_unlock(&bgdma_engine.park_lock);
+	if (!held)
+		bgdma_stream_wake(s);
 }
 
 /**

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "flow.h"
 #include "link.h"
 
 /* ---- Nodes, by runs ------------------------------------------------------ */
@@ -158,6 +159,16 @@ static u32 bgdma_ether_tag(const struct bgdma_ether *ether)
 
 /* ---- Their lives --------------------------------------------------------- */
 
+/*
+ * Not all of it lives here. Its contexts must not have the incarnations of those
+ * elsewhere: each kernel begins where nobody knows.
+ */
+static void bgdma_ether_part(struct bgdma_partition *part)
+{
+	part->fabric = &bgdma_ether_fabric;
+	part->incarnation = get_random_u32() >> 1;
+}
+
 /**
  * bgdma_ether_new() - a partition whose nodes may live elsewhere
  * @part: with its shape
@@ -200,7 +211,14 @@ struct bgdma_ether *bgdma_ether_new(struct bgdma_partition *part,
 	mutex_lock(&ether->lock);
 	bgdma_ways_update(ether);
 	mutex_unlock(&ether->lock);
-	return ether;
+	if (bgdma_flows_new(ether)) {
+		if (local->n)
+			bgdma_ether_part(part);
+		return ether;
+	}
+	bgdma_ways_free(ether);
+	kfree_sensitive(ether);
+	return NULL;
 }
 
 /**
@@ -235,6 +253,7 @@ void bgdma_ether_free(struct bgdma_ether *ether)
 	if (!ether)
 		return;
 	WARN_ON_ONCE(!list_empty(&ether->links));
+	bgdma_flows_end(ether->flows);
 	bgdma_kernels_free(ether);
 	bgdma_ways_free(ether);
 	mutex_destroy(&ether->lock);

@@ -1,29 +1,352 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frames of transfers.
+ * Frames: made of packets, handed to links, passed on.
+ *
+ * The head of a frame, which has all that is looked at, is in the linear part of
+ * its skb; payload is in fragments, by reference to the pages of a region, or in a
+ * page of ours. The first sending is a clone; whatever is sent again is a copy, since
+ * the owner of the pages may have been told that they are his again.
  */
-#include "link.h"
+#include <linux/etherdevice.h>
+#include <linux/module.h>
+
+#include "flow.h"
+
+/* Room for what any device wants in front. */
+#define BGDMA_FRAME_BEFORE	(MAX_HEADER + ETH_HLEN)
+
+static struct bgdma_frame *bgdma_frame_of(const struct sk_buff *skb)
+{
+	return (struct bgdma_frame *)skb->data;
+}
+
+/* Of what goes in front of the payload. */
+#define BGDMA_FRAME_HEAD	(sizeof(struct bgdma_frame) + \
+				 BGDMA_FRAME_PACKETS * \
+				 sizeof(struct bgdma_wire_packet))
 
 /**
- * bgdma_frame_receive() - a DATA or ACK frame came in
- * @link: where
- * @skb: from its head on, which is good and in a row; consumed
+ * bgdma_frame_new() - memory for a frame
  *
- * Context: softirq.
+ * Context: any.
+ * Return: NULL: no memory.
  */
-void bgdma_frame_receive(struct bgdma_link *link, struct sk_buff *skb)
+struct sk_buff *bgdma_frame_new(void)
 {
-	bgdma_link_count(link, BGDMA_LINK_RX_STRANGE);
-	kfree_skb(skb);
+	struct sk_buff *skb = alloc_skb(BGDMA_FRAME_BEFORE + BGDMA_FRAME_HEAD,
+					GFP_NOWAIT | __GFP_NOWARN);
+
+	if (skb)
+		skb_reserve(skb, BGDMA_FRAME_BEFORE);
+	return skb;
 }
 
 /**
- * bgdma_kernel_gone() - a kernel is dead, and all of its contexts
- * @ether: of the partition
- * @kernel: its number
- *
- * Context: may sleep; without locks.
+ * bgdma_frame_begin() - make a frame of a flow, without packets
+ * @skb: from bgdma_frame_new()
+ * @key: of the flow
  */
-void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel)
+void bgdma_frame_begin(struct sk_buff *skb, const struct bgdma_flow_key *key)
 {
+	struct bgdma_frame *f = skb_put_zero(skb, sizeof(*f));
+
+	memset(skb->cb, 0, sizeof(skb->cb));
+	f->magic = cpu_to_le16(BGDMA_WIRE_MAGIC);
+	f->version = BGDMA_WIRE_VERSION;
+	f->type = BGDMA_FRAME_DATA;
+	f->flags = key->adaptive ? BGDMA_FRAME_ADAPTIVE : 0;
+	f->src_rank = cpu_to_le32(key->src);
+	f->dst_rank = cpu_to_le32(key->dst);
+	f->flow_inc = cpu_to_le32(key->inc);
+	f->flow_ctx = cpu_to_le16(key->ctx);
+	f->flow = cpu_to_le32(key->tag);
+}
+
+/**
+ * bgdma_frame_packet() - one more packet in a frame
+ * @skb: frame with room in its head
+ *
+ * Return: the packet, all zero.
+ */
+struct bgdma_wire_packet *bgdma_frame_packet(struct sk_buff *skb)
+{
+	/* The head is the linear part: fragments do not follow in skb->tail. */
+	struct bgdma_wire_packet *p = (void *)skb_tail_pointer(skb);
+
+	skb->tail += sizeof(*p);
+	skb->len += sizeof(*p);
+	memset(p, 0, sizeof(*p));
+	bgdma_frame_cb(skb)->packets++;
+	return p;
+}
+
+static void bgdma_frame_grow(struct sk_buff *skb, u32 n)
+{
+	skb->len += n;
+	skb->data_len += n;
+	skb->truesize += n;
+	bgdma_frame_cb(skb)->payload += n;
+}
+
+/**
+ * bgdma_frame_copy() - copy payload into a frame
+ * @skb: frame
+ * @from: payload
+ * @n: bytes, at most a page
+ * @spare: a page to use if it needs one; NULL afterwards if it did
+ *
+ * Context: any.
+ * Return: false: there is no page for it, or no fragment.
+ */
+bool bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
+		      struct page **spare)
+{
+	struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
+	unsigned int frags = skb_shinfo(skb)->nr_frags;
+	skb_frag_t *frag;
+
+	if (!cb->page || n > PAGE_SIZE - cb->used) {
+		if (frags == MAX_SKB_FRAGS || !*spare)
+			return false;
+		skb_fill_page_desc(skb, frags, *spare, 0, 0);
+		*spare = NULL;
+		cb->page = true;
+		cb->used = 0;
+	}
+	frag = &skb_shinfo(skb)->frags[skb_shinfo(skb)->nr_frags - 1];
+	memcpy(skb_frag_address(frag) + cb->used, from, n);
+	skb_frag_size_add(frag, n);
+	cb->used += n;
+	bgdma_frame_grow(skb, n);
+	return true;
+}
+
+/**
+ * bgdma_frame_refer() - let a frame have payload where it is
+ * @skb: frame with a fragment to spare
+ * @from: payload, within one page of a region
+ * @n: bytes
+ */
+void bgdma_frame_refer(struct sk_buff *skb, const void *from, u32 n)
+{
+	struct page *page = virt_to_page(from);
+
+	get_page(page);
+	skb_fill_page_desc(skb, skb_shinfo(skb)->nr_frags, page,
+			   offset_in_page(from), n);
+	/* Its owner may write there; nobody takes it for his own. */
+	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
+	bgdma_frame_cb(skb)->page = false;
+	bgdma_frame_grow(skb, n);
+}
+
+/* --------------------------------------------------------------------- */
+/* Checksums                                                              */
+
+/* Of bytes in a row, the first of them at an even place. */
+static u32 bgdma_sum_even(const void *p, u32 n)
+{
+	return (__force u32)csum_partial(p, n, 0);
+}
+
+static u32 bgdma_sum_add(u32 a, u32 b)
+{
+	u32 sum = a + b;
+
+	return sum + (sum < a);
+}
+
+/*
+ * The kernel's routine is good for 32 bits where it begins at an even address; a
+ * byte before that is a turn of the rest.
+ */
+static u32 bgdma_sum(const void *p, u32 n)
+{
+	if (!n || !((unsigned long)p & 1))
+		return bgdma_sum_even(p, n);
+	return bgdma_sum_add(*(const u8 *)p,
+			     rol32(bgdma_sum_even(p + 1, n - 1), 8));
+}
+
+/* Of all of an skb behind its head. */
+static u32 bgdma_frame_sum(const struct sk_buff *skb, u32 head)
+{
+	u32 sum = 0, off = 0, i, n = skb_headlen(skb) - head;
+
+	sum = bgdma_sum(skb->data + head, n);
+	off = n;
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
+		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
+
+		n = skb_frag_size(frag);
+		sum = bgdma_sum_add(sum, rol32(bgdma_sum(skb_frag_address(frag),
+							 n), off % 4 * 8));
+		off += n;
+	}
+	/* Zero has two names. */
+	return sum == U32_MAX ? 0 : sum;
+}
+
+/**
+ * bgdma_frame_finish() - a frame is complete
+ * @ether: of the partition
+ * @skb: with all of its packets, or what else its head has
+ */
+void bgdma_frame_finish(struct bgdma_ether *ether, struct sk_buff *skb)
+{
+	struct bgdma_frame *f = bgdma_frame_of(skb);
+	u32 payload = skb->data_len;
+
+	f->partition = cpu_to_le32(ether->tag);
+	f->kernel = cpu_to_le64(ether->kernel);
+	f->head = cpu_to_le16(skb_headlen(skb));
+	f->bytes = cpu_to_le32(payload);
+	f->sum = payload ? cpu_to_le32(bgdma_frame_sum(skb, skb_headlen(skb))) :
+			   0;
+	f->crc = cpu_to_le32(bgdma_frame_crc(f));
+}
+
+/**
+ * bgdma_frame_refinish() - the head of a frame has changed, or its payload may have
+ * @skb: all of it linear
+ */
+void bgdma_frame_refinish(struct sk_buff *skb)
+{
+	struct bgdma_frame *f = bgdma_frame_of(skb);
+
+	if (f->bytes)
+		f->sum = cpu_to_le32(bgdma_frame_sum(skb,
+						     le16_to_cpu(f->head)));
+	f->crc = cpu_to_le32(bgdma_frame_crc(f));
+}
+
+/**
+ * bgdma_frame_intact() - has the payload of a frame the checksum that it should?
+ * @skb: frame with a good head
+ */
+bool bgdma_frame_intact(struct sk_buff *skb)
+{
+	const struct bgdma_frame *f = bgdma_frame_of(skb);
+
+	return f->flags & BGDMA_FRAME_UNSUMMED || !f->bytes ||
+	       le32_to_cpu(f->sum) == bgdma_frame_sum(skb,
+						      le16_to_cpu(f->head));
+}
+
+/* --------------------------------------------------------------------- */
+/* To links, and from one to the next                                     */
+
+/**
+ * bgdma_frame_room() - bytes that a frame of a partition can have
+ * @ether: of it
+ *
+ * Every link on its way takes them, if all of the partition's are alike.
+ *
+ * Context: any.
+ */
+u32 bgdma_frame_room(const struct bgdma_ether *ether)
+{
+	u32 room = BGDMA_WIRE_MTU_MAX;
+	struct bgdma_link *link;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(link, &ether->links, node)
+		room = min(room, READ_ONCE(link->mtu));
+	rcu_read_unlock();
+	return room;
+}
+
+/* From a node that lives here; the first step may lead to another such. */
+static bool bgdma_frame_leave(struct bgdma_ether *ether, struct sk_buff *skb,
+			      u32 from)
+{
+	struct bgdma_frame *f = bgdma_frame_of(skb);
+	u32 to = le32_to_cpu(f->dst_rank);
+	struct bgdma_way way = { .rank = from };
+
+	do {
+		if (!f->hops)
+			return false;
+		f->hops--;
+		way = bgdma_way_next(ether, way.rank, to,
+				     f->flags & BGDMA_FRAME_ADAPTIVE);
+		if (way.rank == BGDMA_ROUTE_NONE)
+			return false;
+	} while (!way.peer);
+	f->at = cpu_to_le32(way.rank);
+	bgdma_link_xmit(way.peer->link, skb, way.peer->mac);
+	return true;
+}
+
+/**
+ * bgdma_frame_send() - let a frame go on its way
+ * @ether: of the partition
+ * @skb: sealed; gone afterwards
+ *
+ * It may be lost.
+ *
+ * Context: process context, no lock of ours held.
+ */
+void bgdma_frame_send(struct bgdma_ether *ether, struct sk_buff *skb)
+{
+	struct bgdma_frame *f = bgdma_frame_of(skb);
+
+	f->hops = BGDMA_WIRE_HOPS_MAX;
+	rcu_read_lock();
+	if (!bgdma_frame_leave(ether, skb, le32_to_cpu(f->src_rank)))
+		kfree_skb(skb);
+	rcu_read_unlock();
+}
+
+/* One that is for elsewhere. */
+static void bgdma_frame_forward(struct bgdma_link *link, struct sk_buff *skb)
+{
+	const struct bgdma_frame *f;
+
+	if (skb_cow_head(skb, BGDMA_FRAME_BEFORE)) {
+		atomic64_inc(&link->stats[BGDMA_LINK_RX_DROPPED]);
+		kfree_skb(skb);
+		return;
+	}
+	f = bgdma_frame_of(skb);
+	if (bgdma_frame_leave(link->ether, skb, le32_to_cpu(f->at))) {
+		atomic64_inc(&link->stats[BGDMA_LINK_FORWARDED]);
+	} else {
+		atomic64_inc(&link->stats[BGDMA_LINK_NO_WAY]);
+		kfree_skb(skb);
+	}
+}
+
+/* Frames that nobody has looked at yet. */
+#define BGDMA_ARRIVED_MAX	4096
+
+/**
+ * bgdma_frame_receive() - a frame of data, or an acknowledgment, comes in
+ * @link: where
+ * @skb: its head is linear, and was found good; gone afterwards
+ *
+ * Context: softirq, under RCU.
+ */
+void bgdma_frame_receive(struct bgdma_link *link, struct sk_buff *skb)
+{
+	const struct bgdma_frame *f = bgdma_frame_of(skb);
+	struct bgdma_ether *ether = link->ether;
+	struct bgdma_flows *flows = ether->flows;
+
+	if (!bgdma_nodes_have(&ether->local, le32_to_cpu(f->at))) {
+		atomic64_inc(&link->stats[BGDMA_LINK_RX_STRANGE]);
+		kfree_skb(skb);
+		return;
+	}
+	if (!bgdma_nodes_have(&ether->local, le32_to_cpu(f->dst_rank))) {
+		bgdma_frame_forward(link, skb);
+		return;
+	}
+	if (skb_queue_len_lockless(&flows->arrived) >= BGDMA_ARRIVED_MAX) {
+		atomic64_inc(&link->stats[BGDMA_LINK_RX_DROPPED]);
+		kfree_skb(skb);
+		return;
+	}
+	skb_queue_tail(&flows->arrived, skb);
+	queue_work(bgdma_flow_wq, &flows->work);
 }

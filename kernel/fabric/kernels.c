@@ -101,6 +101,35 @@ void bgdma_kernels_free(struct bgdma_ether *ether)
 	}
 }
 
+/**
+ * bgdma_kernels_each() - for each kernel that nodes of the partition live in
+ * @ether: of the partition
+ * @fn: is told one of its nodes; may sleep
+ * @arg: for it
+ *
+ * Context: may sleep; no lock held.
+ */
+void bgdma_kernels_each(struct bgdma_ether *ether, bgdma_kernels_fn *fn,
+			void *arg)
+{
+	struct bgdma_kernel *kernel;
+	u32 *ranks, n = 0, room, i;
+
+	mutex_lock(&ether->lock);
+	room = ether->n_kernels;
+	ranks = kvmalloc_array(room ?: 1, sizeof(*ranks), GFP_KERNEL);
+	for (i = 0; ranks && i < ARRAY_SIZE(ether->kernels); i++) {
+		hlist_for_each_entry(kernel, &ether->kernels[i], node) {
+			if (!kernel->left && n < room)
+				ranks[n++] = le32_to_cpu(kernel->state.run[0].first);
+		}
+	}
+	mutex_unlock(&ether->lock);
+	for (i = 0; i < n; i++)
+		fn(ether, ranks[i], arg);
+	kvfree(ranks);
+}
+
 /* ---- STATE out ----------------------------------------------------------- */
 
 static void bgdma_state_xmit(struct bgdma_peer *peer,

@@ -8,24 +8,31 @@
  * stream may be preempted, parked where there is no room, or cancelled. Its
  * descriptor says where it is: dst_rank is the node, dst_ctx is nobody's, so
  * that no other path takes it for a transfer of its own.
+ *
+ * A node behind a link gets its copy as packets with the bit, which its kernel
+ * delivers as here; all of these are one transfer that was sent (remote.c).
  */
 #include "../bgdma.h"
 #include "../engine/busy.h"
 #include "../engine/group.h"
+#include "flow.h"
 #include "loopback.h"
+
+/* As a receiver: no context has this incarnation. */
+#define BGDMA_LINE_FAR		U32_MAX
 
 /* Nodes that are passed by in one step. */
 #define BGDMA_LINE_LOOK		64
 
 /**
- * struct bgdma_axis - the line that a descriptor goes along
+ * struct bgdma_line_axis - the line that a descriptor goes along
  * @stride: between the ranks of neighbours
  * @dim: nodes of the line
  * @at: coordinate of a node on it
  * @torus: the last is a neighbour of the first
  * @plus: to higher coordinates
  */
-struct bgdma_axis {
+struct bgdma_line_axis {
 	u32 stride;
 	u32 dim;
 	u32 at;
@@ -33,10 +40,10 @@ struct bgdma_axis {
 	bool plus;
 };
 
-static struct bgdma_axis bgdma_axis_of(const struct bgdma_stream *s, u32 rank)
+static struct bgdma_line_axis bgdma_axis_of(const struct bgdma_stream *s, u32 rank)
 {
 	const struct bgdma_partition *part = s->ctx->partition;
-	struct bgdma_axis axis = { .stride = 1 };
+	struct bgdma_line_axis axis = { .stride = 1 };
 	u8 hint = s->x.desc.route;
 	unsigned int i = 0;
 
@@ -50,14 +57,14 @@ static struct bgdma_axis bgdma_axis_of(const struct bgdma_stream *s, u32 rank)
 }
 
 /* The node so many hops on; not beyond the edge of a mesh. */
-static u32 bgdma_axis_rank(const struct bgdma_axis *axis, u32 rank, u32 hops)
+static u32 bgdma_axis_rank(const struct bgdma_line_axis *axis, u32 rank, u32 hops)
 {
 	u32 to = axis->plus ? axis->at + hops : axis->at + axis->dim - hops;
 
 	return rank - axis->at * axis->stride + to % axis->dim * axis->stride;
 }
 
-static u32 bgdma_axis_hops(const struct bgdma_axis *axis)
+static u32 bgdma_axis_hops(const struct bgdma_line_axis *axis)
 {
 	if (axis->torus)
 		return axis->dim - 1;
@@ -74,7 +81,7 @@ u32 bgdma_line_begin(struct bgdma_stream *s)
 {
 	u32 rank = s->ctx->rank, last = le32_to_cpu(s->x.desc.dst_rank);
 	u16 number = le16_to_cpu(s->x.desc.dst_ctx);
-	struct bgdma_axis axis = bgdma_axis_of(s, rank);
+	struct bgdma_line_axis axis = bgdma_axis_of(s, rank);
 	struct bgdma_desc *d = &s->x.desc;
 	u32 hops = bgdma_axis_hops(&axis);
 	bool bound;
@@ -120,7 +127,7 @@ struct bgdma_ctx *bgdma_line_again(struct bgdma_stream *s)
 {
 	const struct bgdma_group *group;
 
-	if (!s->line.receiver)
+	if (!s->line.receiver || s->line.receiver == BGDMA_LINE_FAR)
 		return NULL;
 	group = bgdma_group_member(s, le32_to_cpu(s->x.desc.dst_rank));
 	if (!group)
@@ -142,21 +149,43 @@ static void bgdma_line_slots(struct bgdma_stream *s)
 	d->dst_fifo = s->line.fifo;
 }
 
-/* The next member, busy; NULL: BGDMA_STEP_DONE, _HOP, or a code in *@ret. */
+/* A member behind a link: who it is that kernel knows. */
+static bool bgdma_line_far(const struct bgdma_stream *s, u32 rank)
+{
+	const struct bgdma_ether *ether = s->ctx->partition->ether;
+
+	return ether && !bgdma_nodes_have(&ether->local, rank) &&
+	       bgdma_group_names(s, rank);
+}
+
+/*
+ * The next member, busy; NULL: BGDMA_STEP_DONE, _HOP, _SENT where it is behind a
+ * link, or a code in *@ret.
+ */
 static struct bgdma_ctx *bgdma_line_next(struct bgdma_stream *s, int *ret)
 {
 	struct bgdma_desc *d = &s->x.desc;
 	u32 rank = le32_to_cpu(d->dst_rank);
-	struct bgdma_axis axis = bgdma_axis_of(s, rank);
+	struct bgdma_line_axis axis = bgdma_axis_of(s, rank);
 	const struct bgdma_group *group = NULL;
 	u32 hops = 0, most = min_t(u32, s->line.left, BGDMA_LINE_LOOK);
+	bool far = false;
 
-	while (!group && hops < most)
-		group = bgdma_group_member(s, bgdma_axis_rank(&axis, rank,
-							      ++hops));
+	while (!group && !far && hops < most) {
+		u32 at = bgdma_axis_rank(&axis, rank, ++hops);
+
+		group = bgdma_group_member(s, at);
+		far = bgdma_line_far(s, at);
+	}
 	s->line.left -= hops;
 	s->line.looked += hops;
 	d->dst_rank = cpu_to_le32(bgdma_axis_rank(&axis, rank, hops));
+	if (far) {
+		bgdma_line_slots(s);
+		s->line.receiver = BGDMA_LINE_FAR;
+		*ret = BGDMA_STEP_SENT;
+		return NULL;
+	}
 	if (!group) {
 		*ret = s->line.left ? BGDMA_STEP_HOP : BGDMA_STEP_DONE;
 		return NULL;
@@ -213,6 +242,22 @@ static bool bgdma_line_gone(const struct bgdma_stream *s,
 	return now->ctx != target;
 }
 
+/* A piece for the node behind a link that the stream is at. */
+static int bgdma_line_send(struct bgdma_stream *s,
+			   const struct bgdma_payload *p, u32 bytes)
+{
+	int ret = bgdma_remote_line(s, p, bytes);
+
+	if (ret != BGDMA_STEP_SENT ||
+	    s->x.done + bytes != le32_to_cpu(s->x.desc.length))
+		return ret;
+	s->line.receiver = 0;
+	if (!s->line.left)
+		return BGDMA_STEP_DONE;
+	s->x.done = 0;
+	return BGDMA_STEP_HOP;
+}
+
 /**
  * bgdma_line_move() - a piece of a transfer with the deposit bit
  * @s: owned
@@ -231,6 +276,8 @@ int bgdma_line_move(struct bgdma_stream *s, const struct bgdma_payload *p,
 	struct bgdma_ctx *target;
 	int ret;
 
+	if (s->line.receiver == BGDMA_LINE_FAR)
+		return bgdma_line_send(s, p, bytes);
 	target = bgdma_line_again(s);
 	if (!target) {
 		if (s->x.done)
@@ -239,6 +286,8 @@ int bgdma_line_move(struct bgdma_stream *s, const struct bgdma_payload *p,
 		s->deadline = 0;
 		s->x.uncounted = 0;
 		target = bgdma_line_next(s, &ret);
+		if (!target && ret == BGDMA_STEP_SENT)
+			return bgdma_line_send(s, p, bytes);
 		if (!target) {
 			if (ret == BGDMA_STEP_DONE)
 				s->x.done = length - bytes;

@@ -226,6 +226,7 @@ struct bgdma_kernel {
  * @local: nodes that live here
  * @links: RCU
  * @n_links: so many
+ * @flows: what goes over links
  * @last_id: of links and peers
  * @dead: the partition is; no link comes any more
  * @ways: where each node lives, and how to get there; RCU
@@ -258,7 +259,14 @@ struct bgdma_ether {
 	u32 seq;
 	unsigned long told;
 	bool tell;
+	struct bgdma_flows *flows;
 };
+
+typedef void bgdma_kernels_fn(struct bgdma_ether *ether, u32 rank, void *arg);
+
+/* kernels.c */
+void bgdma_kernels_each(struct bgdma_ether *ether, bgdma_kernels_fn *fn,
+			void *arg);
 
 /* Of a partition, or NULL; the first link may make one while others look. */
 static inline struct bgdma_ether *bgdma_ether(const struct bgdma_partition *part)

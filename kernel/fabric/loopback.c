@@ -153,7 +153,7 @@ static void bgdma_loopback_answer(const struct bgdma_ctx *from,
 	if (!to)
 		return;
 	if (to->who.incarnation == answer->to.incarnation)
-		bgdma_deliver_answer(to, from, answer);
+		bgdma_deliver_answer(to, &from->who, answer);
 	bgdma_busy_put(&to->busy);
 }
 
@@ -196,10 +196,13 @@ static void bgdma_loopback_abort(struct bgdma_stream *s, u32 left)
 	bgdma_slice_end();
 }
 
-/* The sender of a remote descriptor sees that it was refused here. */
-static void bgdma_loopback_refused(struct bgdma_stream *s)
+/**
+ * bgdma_refused_event() - how the sender of a remote descriptor sees that it was refused
+ * @s: its stream, or what stands for it, with s->x.fault
+ */
+struct bgdma_event bgdma_refused_event(const struct bgdma_stream *s)
 {
-	struct bgdma_event event = {
+	return (struct bgdma_event) {
 		.type = BGDMA_EVENT_REFUSED,
 		.code = s->x.fault.code,
 		.peer_rank = s->ctx->rank,
@@ -213,6 +216,11 @@ static void bgdma_loopback_refused(struct bgdma_stream *s)
 		.offset = s->x.fault.offset,
 		.bound = s->x.fault.bound,
 	};
+}
+
+static void bgdma_loopback_refused(struct bgdma_stream *s)
+{
+	struct bgdma_event event = bgdma_refused_event(s);
 	struct bgdma_ctx *sender;
 
 	bgdma_slice_begin();

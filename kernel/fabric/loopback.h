@@ -11,6 +11,7 @@ typedef int bgdma_deliver_fn(struct bgdma_ctx *target, struct bgdma_stream *s,
 			     const struct bgdma_payload *p, u32 n);
 
 void bgdma_loopback_talked(struct bgdma_ctx *a, struct bgdma_ctx *b);
+struct bgdma_event bgdma_refused_event(const struct bgdma_stream *s);
 
 u32 bgdma_line_begin(struct bgdma_stream *s);
 struct bgdma_ctx *bgdma_line_again(struct bgdma_stream *s);

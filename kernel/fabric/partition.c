@@ -16,6 +16,7 @@
 #include "../bgdma.h"
 #include "../engine/busy.h"
 #include "../engine/group.h"
+#include "flow.h"
 #include "link.h"
 
 static unsigned int bgdma_net_id;
@@ -465,7 +466,7 @@ static bool bgdma_hears(const struct bgdma_peer_down *down,
 			const struct bgdma_ctx *peer)
 {
 	return test_bit(down->gone->rank % 1024, peer->talked) ||
-	       (peer->watch && peer->user == down->gone->user);
+	       (peer->watch && uid_eq(peer->user->uid, down->gone->user->uid));
 }
 
 static bool bgdma_tell_some(struct bgdma_peer_down *down,
@@ -536,9 +537,14 @@ static void bgdma_tell_all(struct bgdma_peer_down *down,
 	} while (peer);
 }
 
-/* Whoever dealt with a context that leaves, or waits for it, is told. */
-static void bgdma_tell_peers(struct bgdma_partition *part,
-			     struct bgdma_ctx *gone)
+/**
+ * bgdma_partition_tell() - whoever dealt with a context, or waits for it, is told
+ * @part: partition
+ * @gone: detached, or the stand-in for one behind a link (X-3)
+ *
+ * Context: may sleep.
+ */
+void bgdma_partition_tell(struct bgdma_partition *part, struct bgdma_ctx *gone)
 {
 	struct bgdma_peer_down down = { .part = part, .gone = gone };
 
@@ -606,7 +612,7 @@ void bgdma_partition_leave(struct bgdma_ctx *ctx)
 		 * partition that was deleted know.
 		 */
 		if (!READ_ONCE(part->dead))
-			bgdma_tell_peers(part, ctx);
+			bgdma_partition_tell(part, ctx);
 		mutex_lock(&part->lock);
 		bgdma_partition_forget(part, ctx);
 		mutex_unlock(&part->lock);
@@ -661,9 +667,17 @@ int bgdma_fabric_init(void)
 
 	if (err)
 		return err;
+	err = bgdma_flows_init();
+	if (err)
+		goto unregister;
 	err = bgdma_link_init();
 	if (err)
-		unregister_pernet_subsys(&bgdma_net_ops);
+		goto exit;
+	return 0;
+exit:
+	bgdma_flows_exit();
+unregister:
+	unregister_pernet_subsys(&bgdma_net_ops);
 	return err;
 }
 
@@ -674,4 +688,5 @@ void bgdma_fabric_exit(void)
 {
 	unregister_pernet_subsys(&bgdma_net_ops);
 	bgdma_link_exit();
+	bgdma_flows_exit();
 }

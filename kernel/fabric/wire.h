@@ -75,7 +75,9 @@ enum bgdma_frame_type {
  * @stamp: DATA: when it was sent, of a clock of the sender's, in us; ACK: the
  *	one of the last frame that arrived
  * @bytes: of payload
- * @sum: of the payload, see bgdma_wire_sum(); 0 without payload
+ * @sum: of the payload: of its words of 32 bits modulo 2^32 - 1, the last one filled
+ *	up with zeroes; 0 with BGDMA_FRAME_UNSUMMED
+ * @kernel: number of the kernel that the frame comes from
  */
 struct bgdma_frame {
 	__le16 magic;
@@ -99,6 +101,7 @@ struct bgdma_frame {
 	__le32 stamp;
 	__le32 bytes;
 	__le32 sum;
+	__le64 kernel;
 };
 
 /* The flow of a kernel itself: what it has to tell of its contexts. */
@@ -109,7 +112,8 @@ enum bgdma_wire_kind {
 	BGDMA_WIRE_ABORT = 1,	/* the transfer ends at @offset; why is in @bytes */
 	BGDMA_WIRE_ANSWER = 2,	/* of a gate: payload is struct bgdma_wire_answer */
 	BGDMA_WIRE_EVENT = 3,	/* for a context: payload is struct bgdma_event */
-	BGDMA_WIRE_FETCHED = 4,	/* what was at a piece of an atomic: payload */
+	/* What was at a piece of an atomic, which went by the flow in desc.cookie. */
+	BGDMA_WIRE_FETCHED = 4,
 	BGDMA_WIRE_GONE = 5,	/* a context: payload is struct bgdma_wire_gone */
 	BGDMA_WIRE_KINDS
 };
@@ -193,12 +197,16 @@ struct bgdma_wire_result {
 	__le32 resv;
 };
 
-/* struct bgdma_answer */
+/* struct bgdma_answer, and the context whose gate it is */
 struct bgdma_wire_answer {
 	__le32 counter;
 	__le32 region;
 	__le32 epoch;
 	__le32 code;
+	__le32 rank;
+	__le32 incarnation;
+	__le16 ctx;
+	__le16 resv;
 };
 
 /**

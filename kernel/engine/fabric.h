@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The fabric, as the engine sees it. Part of bgdma.h, which has the lock order; not
+ * to be included by itself.
+ */
+#ifndef _BGDMA_FABRIC_H
+#define _BGDMA_FABRIC_H
+
+/**
+ * struct bgdma_fabric_ops - how a stream's transfer reaches its target
+ * @put: bytes for the target region, at most BGDMA_SLICE_MAX
+ * @memfifo: one packet; no payload: it is in the descriptor. The rest of a train
+ *	too, where the fabric can, see bgdma_deliver_memfifo()
+ * @rget: all descriptors of one remote get
+ * @gate: an operation on the gate of a region
+ * @atomic: update elements; their operands become what was there before. *@n is
+ *	the bytes of them, and afterwards of those that were updated
+ * @answer: of a gate of @from, to the origin of an epoch
+ * @count: bytes that were not counted yet are visible at the target; with the
+ *	last piece of a transfer @put and @memfifo count by themselves
+ * @abort: the transfer ends here, with so many bytes never to come
+ * @refused: tell the sender of a remote descriptor that it was refused
+ * @line: a transfer with the deposit bit begins: an enum bgdma_code
+ * @fence: of a stream with a tx: is nothing on its way? BGDMA_STEP_DONE, or
+ *	BGDMA_STEP_WAIT when it was parked
+ * @ended: of one with a tx: a transfer that did not leave this kernel has ended
+ * @flush: of one with a tx: a run is over, what is ready goes on its way
+ * @end: of one with a tx: it was killed, nothing of it is on its way any more
+ * @left: a context is gone, with all of its streams; or NULL
+ * @turn: of one of BGDMA_KIND_FLOW: bytes to deliver at most; what is left of them
+ *
+ * The first five return BGDMA_STEP_DONE, BGDMA_STEP_SENT, BGDMA_STEP_WAIT when the
+ * stream was parked, BGDMA_STEP_AGAIN, or an enum bgdma_code with s->x.fault
+ * filled in; and with the deposit bit BGDMA_STEP_HOP, when the transfer begins
+ * again, for the next node. Where one of them returns WAIT or AGAIN it has taken
+ * nothing. What was sent the fabric takes off the injection counter, when the other
+ * side has dealt with it, and ends the transfer.
+ */
+struct bgdma_fabric_ops {
+	int (*put)(struct bgdma_stream *s, const struct bgdma_payload *p, u32 n);
+	int (*memfifo)(struct bgdma_stream *s, const struct bgdma_payload *p,
+		       u32 n);
+	int (*rget)(struct bgdma_stream *s, const struct bgdma_payload *p, u32 n);
+	int (*gate)(struct bgdma_stream *s);
+	int (*atomic)(struct bgdma_stream *s, void *operands, u32 *n);
+	void (*answer)(const struct bgdma_ctx *from,
+		       const struct bgdma_answer *answer);
+	void (*count)(struct bgdma_stream *s, u32 n);
+	void (*abort)(struct bgdma_stream *s, u32 left);
+	void (*refused)(struct bgdma_stream *s);
+	u32 (*line)(struct bgdma_stream *s);
+	int (*fence)(struct bgdma_stream *s);
+	void (*ended)(struct bgdma_stream *s);
+	void (*flush)(struct bgdma_stream *s);
+	void (*end)(struct bgdma_stream *s);
+	void (*left)(struct bgdma_ctx *ctx);
+	long (*turn)(struct bgdma_stream *s, long budget);
+};
+
+extern const struct bgdma_fabric_ops bgdma_loopback;
+extern const struct bgdma_fabric_ops bgdma_ether_fabric;
+
+#endif /* _BGDMA_FABRIC_H */

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What comes back to the sender's end of a flow: which frames were dealt with, what
+ * was refused, what an atomic found.
+ */
+#include <linux/slab.h>
+
+#include "../engine/busy.h"
+#include "flow.h"
+
+/* Looked at in one hold of the lock. */
+#define BGDMA_TX_HOLD		64
+
+/* A round trip of @us, as in RFC 6298. */
+static void bgdma_tx_rtt(struct bgdma_tx_flow *flow, u32 us)
+{
+	u32 off;
+
+	us = max(us, 1U);
+	if (!flow->srtt) {
+		flow->srtt = us * 8;
+		flow->rttvar = us * 2;
+		flow->rttmin = us;
+		return;
+	}
+	off = abs((s32)(us - flow->srtt / 8));
+	flow->rttvar += off - flow->rttvar / 4;
+	flow->srtt += us - flow->srtt / 8;
+	flow->rttmin = min(flow->rttmin, us);
+}
+
+/* What arrived of the frames behind the oldest; @newest: the last that did. */
+static void bgdma_tx_sacked(struct bgdma_tx_flow *flow,
+			    const struct bgdma_wire_ack *ack, u32 cum)
+{
+	u32 reorder = max(flow->rttmin / 4, 1U), newest = 0, now;
+	struct sk_buff *skb;
+	bool any = false;
+
+	lockdep_assert_held(&flow->tx->lock);
+	skb_queue_walk(&flow->unacked, skb) {
+		struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
+		u32 i = cb->psn - cum;
+
+		if (i >= BGDMA_WIRE_SACK)
+			break;
+		if (!(le64_to_cpu(ack->sack[i / 64]) & BIT_ULL(i % 64)))
+			continue;
+		cb->arrived = true;
+		if (!any || (s32)(cb->stamp - newest) > 0)
+			newest = cb->stamp;
+		any = true;
+	}
+	if (!any)
+		return;
+	now = bgdma_flow_clock();
+	skb_queue_walk(&flow->unacked, skb) {
+		struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
+
+		if (cb->psn - cum >= BGDMA_WIRE_SACK)
+			break;
+		/* Sent before one that has arrived, and not just before. */
+		if (!cb->arrived && (s32)(newest - cb->stamp) >= 0 &&
+		    now - cb->stamp > flow->srtt / 8 + reorder)
+			bgdma_tx_again(flow, skb);
+	}
+}
+
+/* The frames before @cum were dealt with: some of them; true if there are more. */
+static bool bgdma_tx_dealt(struct bgdma_tx_flow *flow, u32 cum)
+{
+	struct sk_buff *skb;
+	u32 n = 0;
+
+	lockdep_assert_held(&flow->tx->lock);
+	while ((skb = skb_peek(&flow->unacked)) &&
+	       (s32)(bgdma_frame_cb(skb)->psn - cum) < 0) {
+		if (n++ == BGDMA_TX_HOLD)
+			return true;
+		__skb_unlink(skb, &flow->unacked);
+		flow->una = bgdma_frame_cb(skb)->psn + 1;
+		if (flow->tx->s)
+			bgdma_sent_dealt(flow->tx, skb);
+		kfree_skb(skb);
+		/* Slowly more, as long as all is well. */
+		if (flow->cwnd / 16 < flow->limit)
+			flow->cwnd += max(256 / max(flow->cwnd / 16, 1U), 1U);
+	}
+	return false;
+}
+
+static void bgdma_tx_results(struct bgdma_tx_flow *flow,
+			     const struct bgdma_frame *f)
+{
+	const struct bgdma_wire_ack *ack = (const void *)(f + 1);
+	const struct bgdma_wire_result *r = (const void *)(ack + 1);
+	u32 i;
+
+	for (i = 0; i < le16_to_cpu(f->packets); i++, r++) {
+		if ((s32)(le32_to_cpu(r->psn) - flow->una) >= 0)
+			bgdma_sent_failed(flow->tx, le32_to_cpu(r->id),
+					  le32_to_cpu(r->code),
+					  le64_to_cpu(r->offset),
+					  le64_to_cpu(r->bound));
+	}
+}
+
+static void bgdma_tx_acked(struct bgdma_tx_flow *flow,
+			   const struct bgdma_frame *f)
+{
+	const struct bgdma_wire_ack *ack = (const void *)(f + 1);
+	u32 cum = le32_to_cpu(f->psn), before = flow->una;
+	struct bgdma_tx *tx = flow->tx;
+	bool more, stopped;
+
+	/* Of frames that were never sent; or from before, by another way. */
+	if ((s32)(cum - flow->next) > 0 || (s32)(cum - flow->una) < 0)
+		return;
+	flow->heard = jiffies;
+	flow->kernel = le64_to_cpu(f->kernel);
+	if (tx->s)
+		bgdma_tx_results(flow, f);
+	do {
+		more = bgdma_tx_dealt(flow, cum);
+		if (more) {
+			spin_unlock(&tx->lock);
+			cond_resched();
+			spin_lock(&tx->lock);
+			if (tx->dead)
+				return;
+		}
+	} while (more);
+	if (flow->una != before) {
+		flow->tries = 0;
+		bgdma_tx_rtt(flow, bgdma_flow_clock() - le32_to_cpu(f->stamp));
+		if (skb_queue_empty(&flow->unacked))
+			cancel_delayed_work(&flow->timer);
+		else
+			bgdma_tx_arm(flow);
+	}
+	flow->limit = max_t(u32, le16_to_cpu(ack->window), 1);
+	stopped = ack->state == BGDMA_WIRE_NOT_READY;
+	if (tx->s && flow->stopped != stopped)
+		bgdma_stream_held(tx->s, stopped, ack->kind,
+				  le32_to_cpu(ack->object));
+	flow->stopped = stopped;
+	if (!stopped)
+		bgdma_tx_sacked(flow, ack, cum);
+}
+
+static struct bgdma_tx_flow *bgdma_tx_find(struct bgdma_flows *flows,
+					   const struct bgdma_flow_key *key)
+{
+	struct bgdma_tx_flow *flow;
+
+	hash_for_each_possible_rcu(flows->tx, flow, hash,
+				   bgdma_flow_hash(key)) {
+		if (!memcmp(&flow->key, key, sizeof(*key)))
+			return flow;
+	}
+	return NULL;
+}
+
+/* The flow's tx, with a reference, and the flow, as long as that is not dead. */
+static struct bgdma_tx *bgdma_tx_get(struct bgdma_flows *flows,
+				     const struct bgdma_flow_key *key,
+				     struct bgdma_tx_flow **out)
+{
+	struct bgdma_tx_flow *flow;
+	struct bgdma_tx *tx = NULL;
+
+	rcu_read_lock();
+	flow = bgdma_tx_find(flows, key);
+	if (flow && kref_get_unless_zero(&flow->tx->ref))
+		tx = flow->tx;
+	rcu_read_unlock();
+	if (out)
+		*out = flow;
+	return tx;
+}
+
+/**
+ * bgdma_tx_ack() - an acknowledgment has arrived
+ * @flows: of the partition
+ * @skb: its frame, which is well-formed
+ *
+ * Context: process context.
+ */
+void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb)
+{
+	const struct bgdma_frame *f = (const void *)skb->data;
+	const struct bgdma_flow_key key = {
+		.inc = le32_to_cpu(f->flow_inc),
+		/* It comes back from where the flow goes to. */
+		.src = le32_to_cpu(f->dst_rank),
+		.dst = le32_to_cpu(f->src_rank),
+		.tag = le32_to_cpu(f->flow),
+		.ctx = le16_to_cpu(f->flow_ctx),
+		.adaptive = !!(f->flags & BGDMA_FRAME_ADAPTIVE),
+	};
+	struct bgdma_tx_flow *flow;
+	struct bgdma_tx *tx = bgdma_tx_get(flows, &key, &flow);
+
+	if (!tx)
+		return;
+	/* A flow lives as long as its tx is not dead. */
+	spin_lock(&tx->lock);
+	if (!tx->dead && flow->session == le32_to_cpu(f->session)) {
+		bgdma_tx_acked(flow, f);
+		if (tx->s)
+			bgdma_waiters_wake(&tx->waiters);
+		else if (tx->until && bgdma_tx_quiet(tx))
+			queue_work(bgdma_flow_wq, &tx->work);
+	}
+	spin_unlock(&tx->lock);
+	bgdma_tx_flush(tx);
+	bgdma_tx_put(tx);
+}
+
+/**
+ * bgdma_tx_fetched() - what was there before has come back
+ * @flows: of the partition
+ * @key: of the flow that the atomic went by
+ * @id: transfer
+ * @offset: of the elements in the transfer
+ * @old: what was there
+ * @n: bytes
+ *
+ * Context: process context.
+ */
+void bgdma_tx_fetched(struct bgdma_flows *flows,
+		      const struct bgdma_flow_key *key, u32 id, u32 offset,
+		      const void *old, u32 n)
+{
+	struct bgdma_tx *tx = bgdma_tx_get(flows, key, NULL);
+
+	if (!tx)
+		return;
+	spin_lock(&tx->lock);
+	if (!tx->dead && tx->s) {
+		bgdma_sent_fetched(tx, id, offset, old, n);
+		bgdma_waiters_wake(&tx->waiters);
+	}
+	spin_unlock(&tx->lock);
+	bgdma_tx_put(tx);
+}

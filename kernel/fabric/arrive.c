@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets from behind the links: the target's half. A piece is delivered as if
+ * its descriptor were executed here by the stand-in of its sender, slice by slice.
+ */
+#include <linux/slab.h>
+
+#include "../engine/busy.h"
+#include "../engine/group.h"
+#include "check.h"
+#include "flow.h"
+#include "loopback.h"
+
+static int bgdma_arrive_fault(struct bgdma_stream *s, u32 code, u64 offset,
+			      u64 bound)
+{
+	s->x.fault = (struct bgdma_fault) {
+		.code = code, .offset = offset, .bound = bound,
+	};
+	return code;
+}
+
+/* Who takes a copy here, busy; NULL, with BGDMA_OK as a fault: nobody does. */
+static struct bgdma_ctx *bgdma_arrive_member(struct bgdma_rx_flow *flow)
+{
+	struct bgdma_stream *s = &flow->s;
+	const struct bgdma_group *group;
+
+	group = bgdma_group_receiver(s, flow->key.dst);
+	s->x.fault.code = BGDMA_OK;
+	if (!group)
+		return NULL;
+	if (!bgdma_group_arrive(group, s))
+		return group->ctx;
+	bgdma_busy_put(&group->ctx->busy);
+	return NULL;
+}
+
+/* The context that a packet is for, busy; or NULL with a fault. */
+static struct bgdma_ctx *bgdma_arrive_target(struct bgdma_rx_flow *flow,
+					     const struct bgdma_wire_packet *p)
+{
+	struct bgdma_partition *part = flow->ether->part;
+	struct bgdma_stream *s = &flow->s;
+	u32 inc = le32_to_cpu(p->dst_inc);
+	struct bgdma_ctx *target;
+
+	if (p->desc.route & BGDMA_ROUTE_DEPOSIT)
+		return bgdma_arrive_member(flow);
+	/* It was for whoever had the place when the transfer began. */
+	if (!inc && flow->open && p->offset)
+		inc = flow->target;
+	target = bgdma_partition_peer(part, flow->key.dst,
+				      le16_to_cpu(p->desc.dst_ctx));
+	if (target && (!inc || target->who.incarnation == inc))
+		return target;
+	if (target)
+		bgdma_busy_put(&target->busy);
+	bgdma_arrive_fault(s, inc ? BGDMA_E_PEER_DOWN : BGDMA_E_NO_PEER,
+			   flow->key.dst, part->size);
+	return NULL;
+}
+
+/* Bytes of a frame, in few pieces: how many. */
+static u32 bgdma_arrive_span(const struct sk_buff *skb, u32 off, u32 n,
+			     struct bgdma_payload *out)
+{
+	u32 at = skb_headlen(skb), done = 0, i;
+
+	out->pieces = 0;
+	if (off < at && n) {
+		done = min(n, at - off);
+		out->p[0] = skb->data + off;
+		out->n[0] = done;
+		out->pieces = 1;
+	}
+	for (i = 0; i < skb_shinfo(skb)->nr_frags && done < n; i++) {
+		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
+		u32 size = skb_frag_size(frag), skip, now;
+
+		if (off + done >= at + size) {
+			at += size;
+			continue;
+		}
+		if (out->pieces == BGDMA_PIECES_MAX)
+			break;
+		skip = off + done - at;
+		now = min(n - done, size - skip);
+		out->p[out->pieces] = skb_frag_address(frag) + skip;
+		out->n[out->pieces++] = now;
+		done += now;
+		at += size;
+	}
+	return done;
+}
+
+static void bgdma_arrive_copy(const struct sk_buff *skb, u32 off, void *to,
+			      u32 n)
+{
+	/* Cannot fail: the frame was found to have them. */
+	WARN_ON_ONCE(skb_copy_bits(skb, off, to, n));
+}
+
+/*
+ * @n bytes of the transfer have arrived. Of @visible bytes the last was among them:
+ * count these, unless the delivery did.
+ */
+static void bgdma_arrive_landed(struct bgdma_rx_flow *flow,
+				struct bgdma_ctx *target, u32 n, u32 visible)
+{
+	struct bgdma_stream *s = &flow->s;
+	bool last = s->x.done + n == le32_to_cpu(s->x.desc.length);
+
+	if (!last && !(s->x.desc.flags & BGDMA_DESC_OPS) &&
+	    s->x.desc.rec_ctr != cpu_to_le32(BGDMA_NONE))
+		bgdma_deliver_count(target, s, visible);
+	s->x.done += n;
+	flow->open = !last;
+	flow->target = target->who.incarnation;
+	bgdma_loopback_talked(s->ctx, target);
+	bgdma_stat_add(s->stats.packets, 1);
+	bgdma_stat_add(s->stats.bytes_copied, n);
+}
+
+/* --------------------------------------------------------------------- */
+/* By operation                                                           */
+
+static int bgdma_arrive_put(struct bgdma_rx_flow *flow, struct bgdma_ctx *target,
+			    const struct sk_buff *skb, u32 off, u32 *n)
+{
+	struct bgdma_payload *slice = &flow->s.x.slice;
+
+	*n = bgdma_arrive_span(skb, off, min_t(u32, *n, BGDMA_SLICE_MAX),
+			       slice);
+	return bgdma_deliver_put(target, &flow->s, slice, *n);
+}
+
+/*
+ * A packet for a reception FIFO is one however many frames it comes in.
+ */
+static int bgdma_arrive_memfifo(struct bgdma_rx_flow *flow,
+				struct bgdma_ctx *target,
+				const struct sk_buff *skb, u32 off, u32 *n,
+				u32 *visible)
+{
+	struct bgdma_stream *s = &flow->s;
+	struct bgdma_payload *slice = &s->x.slice;
+	u32 length = le32_to_cpu(s->x.desc.length), at = s->x.done;
+	u32 first = at - at % BGDMA_PACKET_MAX;
+	u32 whole = min_t(u32, length - first, BGDMA_PACKET_MAX);
+	int ret;
+
+	if (s->x.desc.flags & BGDMA_DESC_INLINE) {
+		*n = length;
+		return bgdma_deliver_memfifo(target, s, NULL, length);
+	}
+	if (*n == whole &&
+	    bgdma_arrive_span(skb, off, whole, slice) == whole)
+		return bgdma_deliver_memfifo(target, s, slice, whole);
+	if (at == first)
+		flow->gathered = 0;
+	/* Pieces come in order; one that waits for room is not copied again. */
+	if (flow->gathered != at - first && flow->gathered != at - first + *n)
+		return bgdma_arrive_fault(s, BGDMA_E_LENGTH, at, first);
+	bgdma_arrive_copy(skb, off, flow->whole + (at - first), *n);
+	flow->gathered = at - first + *n;
+	*visible = 0;
+	if (flow->gathered < whole)
+		return BGDMA_STEP_DONE;
+	*visible = whole;
+	s->x.done = first;
+	*slice = (struct bgdma_payload) {
+		.pieces = 1, .n = { whole }, .p = { flow->whole },
+	};
+	ret = bgdma_deliver_memfifo(target, s, slice, whole);
+	s->x.done = at;
+	return ret;
+}
+
+static int bgdma_arrive_rget(struct bgdma_rx_flow *flow,
+			     struct bgdma_ctx *target,
+			     const struct sk_buff *skb, u32 off, u32 n)
+{
+	struct bgdma_payload *slice = &flow->s.x.slice;
+
+	if (bgdma_arrive_span(skb, off, n, slice) != n) {
+		bgdma_arrive_copy(skb, off, flow->whole, n);
+		*slice = (struct bgdma_payload) {
+			.pieces = 1, .n = { n }, .p = { flow->whole },
+		};
+	}
+	return bgdma_deliver_rget(target, &flow->s, slice,
+				  n / sizeof(struct bgdma_desc));
+}
+
+/* Some may be left: then it is called again. */
+static int bgdma_arrive_atomic(struct bgdma_rx_flow *flow,
+			       struct bgdma_ctx *target,
+			       const struct bgdma_wire_packet *p,
+			       const struct sk_buff *skb, u32 off, u32 *n)
+{
+	u64 operands[BGDMA_WIRE_ATOMIC / sizeof(u64)];
+	int ret;
+
+	bgdma_arrive_copy(skb, off, operands, *n);
+	ret = bgdma_deliver_atomic(target, &flow->s, operands, n);
+	if (!ret && p->desc.flags & BGDMA_DESC_FETCH)
+		bgdma_voice_fetched(flow, p, flow->s.x.done, operands, *n);
+	return ret;
+}
+
+static int bgdma_arrive_slice(struct bgdma_rx_flow *flow,
+			      const struct bgdma_wire_packet *p,
+			      const struct sk_buff *skb, u32 off, u32 *n)
+{
+	struct bgdma_stream *s = &flow->s;
+	u32 visible = U32_MAX;
+	struct bgdma_ctx *target;
+	int ret;
+
+	bgdma_slice_begin();
+	target = bgdma_arrive_target(flow, p);
+	if (!target) {
+		bgdma_slice_end();
+		return s->x.fault.code;
+	}
+	if (s->remote)
+		s->who = target->who;
+	if (p->desc.op == BGDMA_OP_PUT)
+		ret = bgdma_arrive_put(flow, target, skb, off, n);
+	else if (p->desc.op == BGDMA_OP_MEMFIFO)
+		ret = bgdma_arrive_memfifo(flow, target, skb, off, n,
+					   &visible);
+	else if (p->desc.op == BGDMA_OP_RGET)
+		ret = bgdma_arrive_rget(flow, target, skb, off, *n);
+	else if (p->desc.op == BGDMA_OP_ATOMIC)
+		ret = bgdma_arrive_atomic(flow, target, p, skb, off, n);
+	else
+		ret = bgdma_deliver_gate(target, s);
+	/* As who executes a descriptor here does: the target hears of it, too. */
+	if (ret > 0)
+		bgdma_deliver_abort(target, s,
+				    le32_to_cpu(s->x.desc.length) - s->x.done);
+	else if (!ret)
+		bgdma_arrive_landed(flow, target, *n,
+				    visible == U32_MAX ? *n : visible);
+	bgdma_busy_put(&target->busy);
+	bgdma_slice_end();
+	return ret;
+}
+
+/* The stream is at the piece that a packet is. */
+static void bgdma_arrive_at(struct bgdma_rx_flow *flow,
+			    const struct bgdma_wire_packet *p)
+{
+	struct bgdma_stream *s = &flow->s;
+
+	s->x.desc = p->desc;
+	s->x.id = le32_to_cpu(p->id);
+	s->x.done = le32_to_cpu(p->offset) + flow->piece;
+	s->remote = p->flags & BGDMA_WIRE_REMOTE;
+	s->own = p->flags & BGDMA_WIRE_OWN;
+	s->group = s->remote || p->desc.route & BGDMA_ROUTE_DEPOSIT ?
+		le16_to_cpu(p->group) : 0;
+	if (!s->remote)
+		s->who = s->ctx->who;
+}
+
+static int bgdma_arrive_piece(struct bgdma_rx_flow *flow,
+			      const struct bgdma_wire_packet *p,
+			      const struct sk_buff *skb, u32 off)
+{
+	u32 bytes = le32_to_cpu(p->bytes);
+	int ret;
+
+	if (!flow->whole)
+		flow->whole = kmalloc(BGDMA_PACKET_MAX, GFP_KERNEL);
+	if (!flow->whole)
+		return BGDMA_STEP_AGAIN;
+	do {
+		u32 n = bytes - flow->piece;
+
+		bgdma_arrive_at(flow, p);
+		ret = bgdma_arrive_slice(flow, p, skb, off + flow->piece, &n);
+		if (ret)
+			break;
+		flow->piece += n;
+		flow->s.deadline = 0;
+		cond_resched();
+	} while (flow->piece < bytes);
+	return ret;
+}
+
+/* The rest of a transfer will never come. */
+static int bgdma_arrive_abort(struct bgdma_rx_flow *flow,
+			      const struct bgdma_wire_packet *p)
+{
+	struct bgdma_stream *s = &flow->s;
+	struct bgdma_ctx *target;
+
+	bgdma_arrive_at(flow, p);
+	s->x.fault = (struct bgdma_fault) {
+		.code = le32_to_cpu(p->bytes),
+		.offset = s->x.done,
+		.bound = le32_to_cpu(s->x.desc.length),
+	};
+	flow->open = false;
+	bgdma_slice_begin();
+	target = bgdma_arrive_target(flow, p);
+	if (target) {
+		bgdma_deliver_abort(target, s,
+				    le32_to_cpu(s->x.desc.length) - s->x.done);
+		bgdma_busy_put(&target->busy);
+	}
+	bgdma_slice_end();
+	return BGDMA_STEP_DONE;
+}
+
+/**
+ * bgdma_arrive() - a packet is delivered
+ * @flow: that it is of; its stream is owned
+ * @p: packet, well-formed
+ * @skb: its frame
+ * @off: where its payload is there
+ *
+ * Context: may sleep.
+ * Return: BGDMA_STEP_DONE; _WAIT or _AGAIN: call again with the same; or an enum
+ * bgdma_code, with s->x.fault.
+ */
+int bgdma_arrive(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
+		 const struct sk_buff *skb, u32 off)
+{
+	u8 payload[BGDMA_WIRE_ATOMIC];
+
+	if (p->kind == BGDMA_WIRE_PIECE)
+		return bgdma_arrive_piece(flow, p, skb, off);
+	if (p->kind == BGDMA_WIRE_ABORT)
+		return bgdma_arrive_abort(flow, p);
+	/* Only a kernel itself has such things to say. */
+	if (flow->key.ctx == BGDMA_CTX_ANY) {
+		bgdma_arrive_copy(skb, off, payload, le32_to_cpu(p->bytes));
+		bgdma_hear(flow, p, payload);
+	}
+	return BGDMA_STEP_DONE;
+}
+
+/**
+ * bgdma_arrive_end() - nothing more arrives
+ * @flow: dead
+ *
+ * Context: may sleep.
+ */
+void bgdma_arrive_end(struct bgdma_rx_flow *flow)
+{
+	struct bgdma_stream *s = &flow->s;
+	struct bgdma_ctx *target;
+
+	if (!flow->open)
+		return;
+	flow->open = false;
+	bgdma_slice_begin();
+	target = bgdma_partition_peer(flow->ether->part, flow->key.dst,
+				      le16_to_cpu(s->x.desc.dst_ctx));
+	if (target && target->who.incarnation == flow->target) {
+		bgdma_arrive_fault(s, BGDMA_E_PEER_DOWN, s->x.done,
+				   le32_to_cpu(s->x.desc.length));
+		bgdma_deliver_abort(target, s,
+				    le32_to_cpu(s->x.desc.length) - s->x.done);
+	}
+	if (target)
+		bgdma_busy_put(&target->busy);
+	bgdma_slice_end();
+}

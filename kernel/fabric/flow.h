@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Flows: what one FIFO sends to one node over links, in numbered frames. Each has
+ * two ends. Private to the files of fabric/ that have to do with frames.
+ *
+ * The sender's ends of all flows of a stream share what the stream has on its way,
+ * struct bgdma_tx, and its lock. The receiver's end is a stream itself: in the name
+ * of a context behind the links, for which a struct bgdma_ctx stands that has no
+ * process and no memory, it delivers as if that context were here.
+ *
+ * tx.lock is outside the locks of the engine and inside nothing; rx_flow.lock is
+ * a leaf.
+ */
+#ifndef _BGDMA_FLOW_H
+#define _BGDMA_FLOW_H
+
+#include <linux/hashtable.h>
+#include <linux/skbuff.h>
+
+#include "../bgdma.h"
+#include "link.h"
+#include "wire.h"
+
+/* Transfers of one stream that are on their way. */
+#define BGDMA_SENT_MAX		64
+
+/* Frames that arrive before the one that is next are kept: so many of a flow. */
+#define BGDMA_RX_WINDOW		BGDMA_WIRE_SACK
+
+/* Packets of one frame. */
+#define BGDMA_FRAME_PACKETS	32
+
+/**
+ * struct bgdma_sent - a transfer that is on its way
+ * @desc: as the stream was at it
+ * @seq: number of its descriptor
+ * @offset: of the fault, if it failed
+ * @bound: likewise
+ * @who: in whose name
+ * @id: transfer
+ * @code: why it failed; BGDMA_OK: it has not
+ * @left: bytes that have not been taken off its injection counter
+ * @packets: that were sent and not dealt with
+ * @fetched: bytes that are still to come back
+ * @told: the stream has said by itself that it failed
+ * @group: as in the stream
+ * @remote: likewise
+ * @own: likewise
+ * @whole: all of it was sent
+ * @ended: nothing is left to do for it
+ */
+struct bgdma_sent {
+	struct bgdma_desc desc;
+	u64 seq;
+	u64 offset;
+	u64 bound;
+	struct bgdma_principal who;
+	u32 id;
+	u32 code;
+	u32 left;
+	u32 packets;
+	u32 fetched;
+	u16 group;
+	bool remote;
+	bool own;
+	bool whole;
+	bool ended;
+	bool told;
+};
+
+/**
+ * struct bgdma_parting - a context of ours, as long as it has something on its way
+ * @ref: the context, and what is on its way; with the last the others are told
+ * @who: the context
+ * @uid: whose
+ * @ether: of its partition
+ * @work: tells
+ */
+struct bgdma_parting {
+	struct kref ref;
+	struct bgdma_principal who;
+	kuid_t uid;
+	struct bgdma_ether *ether;
+	struct work_struct work;
+};
+
+/**
+ * struct bgdma_tx - what a stream has on its way
+ * @lock: all of it, and the flows
+ * @s: the stream; NULL: the kernel's own, or it is no more
+ * @ether: of its partition
+ * @parting: of the stream's context
+ * @tag: which FIFO the stream is of
+ * @until: when there is no stream: when we give up, in jiffies
+ * @node: in flows.txs
+ * @work: frees it
+ * @flows: the stream's
+ * @waiters: the stream, for room or for the end of what is on its way
+ * @head: of @sent, next to be used
+ * @tail: of @sent, the oldest
+ * @issued: descriptors that have begun
+ * @ready: frames to be handed to links
+ * @spare: frames that are not in use
+ * @page: one that is not
+ * @dead: it is being freed
+ * @ref: flows, and whoever looks at it
+ * @rcu: found under RCU
+ * @late: stands for the stream at a transfer that ends
+ * @sent: the transfers, in the order of their descriptors
+ */
+struct bgdma_tx {
+	spinlock_t lock;
+	struct bgdma_stream *s;
+	struct bgdma_ether *ether;
+	struct bgdma_parting *parting;
+	u32 tag;
+	unsigned long until;
+	struct list_head node;
+	struct work_struct work;
+	struct list_head flows;
+	struct bgdma_waiters waiters;
+	u32 head;
+	u32 tail;
+	u64 issued;
+	struct sk_buff_head ready;
+	struct sk_buff_head spare;
+	struct page *page;
+	bool dead;
+	struct kref ref;
+	struct rcu_head rcu;
+	struct bgdma_stream late;
+	struct bgdma_sent *sent;
+};
+
+/**
+ * struct bgdma_flow_key - names a flow
+ * @inc: incarnation of the context, or number of the kernel, that sends
+ * @src: its node
+ * @dst: node that it sends to
+ * @tag: FIFO of the context
+ * @ctx: number of the context
+ * @adaptive: or deterministic
+ */
+struct bgdma_flow_key {
+	u32 inc;
+	u32 src;
+	u32 dst;
+	u32 tag;
+	u16 ctx;
+	u16 adaptive;
+};
+
+/**
+ * struct bgdma_tx_flow - the sender's end
+ * @hash: in flows.tx
+ * @node: in tx.flows
+ * @tx: of the stream
+ * @key: names it
+ * @session: of its lives
+ * @kernel: number of the one where it goes to, once something came back; else 0
+ * @next: number of the next frame
+ * @una: of the oldest that was not dealt with
+ * @unacked: frames from @una on, in order
+ * @open: frame that more packets can go into
+ * @limit: frames from @una on that the receiver takes
+ * @cwnd: frames that may be on their way, in 1/16
+ * @flying: frames that are
+ * @stopped: the receiver has no room
+ * @srtt: round trip in us, in 1/8
+ * @rttvar: how much it varies, in 1/4
+ * @rttmin: shortest
+ * @tries: timeouts in a row
+ * @heard: when something came back, in jiffies; or was first waited for
+ * @timer: sends again
+ * @rcu: found under RCU
+ */
+struct bgdma_tx_flow {
+	struct hlist_node hash;
+	struct list_head node;
+	struct bgdma_tx *tx;
+	struct bgdma_flow_key key;
+	u32 session;
+	u64 kernel;
+	u32 next;
+	u32 una;
+	struct sk_buff_head unacked;
+	struct sk_buff *open;
+	u32 limit;
+	u32 cwnd;
+	u32 flying;
+	bool stopped;
+	u32 srtt;
+	u32 rttvar;
+	u32 rttmin;
+	u32 tries;
+	unsigned long heard;
+	struct delayed_work timer;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct bgdma_frame_cb - what the sender keeps with a frame
+ * @psn: its number
+ * @stamp: when it was last sent, in us
+ * @first: entry of tx.sent that its first packet belongs to
+ * @packets: so many, each of the next entry
+ * @page: the last fragment is a page of ours with room from @used on
+ * @used: bytes of it
+ * @payload: bytes
+ * @tries: times that it was sent
+ * @arrived: its receiver has it, but not all before it
+ */
+struct bgdma_frame_cb {
+	u32 psn;
+	u32 stamp;
+	u32 first;
+	u16 packets;
+	u16 used;
+	u32 payload;
+	u16 tries;
+	bool page;
+	bool arrived;
+};
+
+static inline struct bgdma_frame_cb *bgdma_frame_cb(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct bgdma_frame_cb) > sizeof(skb->cb));
+	return (struct bgdma_frame_cb *)skb->cb;
+}
+
+/**
+ * struct bgdma_rx_flow - the receiver's end
+ * @hash: in flows.rx
+ * @node: in flows.rx_list
+ * @s: delivers; its context stands for the sender
+ * @ether: of the partition
+ * @key: names it
+ * @lock: what follows, but what only the owner of @s touches
+ * @session: of its lives
+ * @next: number of the frame that is dealt with next
+ * @have: bit i: frame @next + i has arrived
+ * @queue: frames that have arrived, in order
+ * @bytes: of them
+ * @results: transfers that were refused, in order of their frames
+ * @n_results: so many
+ * @stamp: of the last frame
+ * @due: an ACK is
+ * @packet: of the first frame, that is next; owner
+ * @done: bytes of its payload before that one; owner
+ * @piece: bytes of that packet that have landed; owner
+ * @checked: that frame is as it was sent; owner
+ * @open: a transfer has begun and not ended: @s.x has it; owner
+ * @target: incarnation of the context that it is for; owner
+ * @has_refused: there was one; owner
+ * @refused: the transfer of the last result; owner
+ * @whole: a packet for a reception FIFO that comes in pieces; owner
+ * @gathered: bytes of it; owner
+ * @used: when the last frame came, in jiffies
+ * @rcu: found under RCU
+ */
+struct bgdma_rx_flow {
+	struct hlist_node hash;
+	struct list_head node;
+	struct bgdma_stream s;
+	struct bgdma_ether *ether;
+	struct bgdma_flow_key key;
+	spinlock_t lock;
+	u32 session;
+	u32 next;
+	DECLARE_BITMAP(have, BGDMA_RX_WINDOW);
+	struct sk_buff_head queue;
+	u32 bytes;
+	struct bgdma_wire_result results[BGDMA_WIRE_RESULTS];
+	u32 n_results;
+	u32 stamp;
+	bool due;
+	u32 packet;
+	u32 done;
+	u32 piece;
+	bool checked;
+	bool open;
+	u32 target;
+	bool has_refused;
+	u32 refused;
+	void *whole;
+	u32 gathered;
+	unsigned long used;
+	struct rcu_head rcu;
+};
+
+#define BGDMA_FLOW_HASH_BITS	8
+
+/**
+ * struct bgdma_flows - all flows of a partition
+ * @ether: of it
+ * @busy: what has not ended yet
+ * @lock: @tx, @txs
+ * @mutex: @rx, @ghosts, and the end of these
+ * @tx: sender's ends; RCU
+ * @rx: receiver's ends
+ * @txs: all struct bgdma_tx
+ * @voice: what we have to say ourselves
+ * @n_rx: so many
+ * @ghosts: contexts behind the links, by rank << 8 | number; RCU
+ * @arrived: frames that nobody has looked at
+ * @work: looks
+ * @session: of the next flow
+ */
+struct bgdma_flows {
+	struct bgdma_ether *ether;
+	struct bgdma_busy busy;
+	spinlock_t lock;
+	struct mutex mutex;
+	DECLARE_HASHTABLE(tx, BGDMA_FLOW_HASH_BITS);
+	DECLARE_HASHTABLE(rx, BGDMA_FLOW_HASH_BITS);
+	struct list_head txs;
+	struct bgdma_tx *voice;
+	u32 n_rx;
+	struct xarray ghosts;
+	struct sk_buff_head arrived;
+	struct work_struct work;
+	atomic_t session;
+};
+
+/* flows.c */
+struct bgdma_flows *bgdma_flows_new(struct bgdma_ether *ether);
+void bgdma_flows_end(struct bgdma_flows *flows);
+u32 bgdma_flow_clock(void);
+u32 bgdma_flow_hash(const struct bgdma_flow_key *key);
+struct bgdma_ctx *bgdma_ghost_get(struct bgdma_flows *flows, u64 kernel,
+				  u32 rank, u16 ctx, u32 incarnation);
+u64 bgdma_ghost_kernel(const struct bgdma_ctx *ctx);
+u32 bgdma_ether_timeout(const struct bgdma_ether *ether);
+void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost);
+int bgdma_flows_init(void);
+void bgdma_flows_exit(void);
+extern struct workqueue_struct *bgdma_flow_wq;
+
+/* frame.c */
+struct sk_buff *bgdma_frame_new(void);
+void bgdma_frame_begin(struct sk_buff *skb, const struct bgdma_flow_key *key);
+struct bgdma_wire_packet *bgdma_frame_packet(struct sk_buff *skb);
+bool bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
+		      struct page **spare);
+void bgdma_frame_refer(struct sk_buff *skb, const void *from, u32 n);
+void bgdma_frame_finish(struct bgdma_ether *ether, struct sk_buff *skb);
+void bgdma_frame_refinish(struct sk_buff *skb);
+bool bgdma_frame_intact(struct sk_buff *skb);
+void bgdma_frame_send(struct bgdma_ether *ether, struct sk_buff *skb);
+u32 bgdma_frame_room(const struct bgdma_ether *ether);
+
+/* tx.c */
+struct bgdma_tx *bgdma_tx_new(struct bgdma_ether *ether, struct bgdma_stream *s);
+struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
+				    const struct bgdma_flow_key *key);
+bool bgdma_tx_room(const struct bgdma_tx_flow *flow, u32 frames);
+void bgdma_tx_close(struct bgdma_tx_flow *flow);
+void bgdma_tx_flush(struct bgdma_tx *tx);
+bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames);
+void bgdma_tx_orphan(struct bgdma_tx *tx);
+void bgdma_tx_stop(struct bgdma_tx *tx);
+void bgdma_tx_lost(struct bgdma_flows *flows, u64 kernel);
+void bgdma_tx_put(struct bgdma_tx *tx);
+void bgdma_tx_arm(struct bgdma_tx_flow *flow);
+void bgdma_tx_again(struct bgdma_tx_flow *flow, struct sk_buff *skb);
+bool bgdma_tx_quiet(const struct bgdma_tx *tx);
+
+/* ack.c */
+void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb);
+void bgdma_tx_fetched(struct bgdma_flows *flows,
+		      const struct bgdma_flow_key *key, u32 id, u32 offset,
+		      const void *old, u32 n);
+
+/* sent.c */
+void bgdma_sent_dealt(struct bgdma_tx *tx, const struct sk_buff *skb);
+void bgdma_sent_failed(struct bgdma_tx *tx, u32 id, u32 code, u64 offset,
+		       u64 bound);
+void bgdma_sent_fetched(struct bgdma_tx *tx, u32 id, u32 offset,
+			const void *old, u32 n);
+void bgdma_sent_check(struct bgdma_tx *tx, struct bgdma_sent *sent);
+void bgdma_sent_lost(struct bgdma_tx *tx, const struct sk_buff *skb, u32 code,
+		     u64 offset, u64 bound);
+void bgdma_sent_publish(struct bgdma_tx *tx);
+
+/* rx.c */
+void bgdma_rx_data(struct bgdma_flows *flows, struct sk_buff *skb);
+long bgdma_rx_turn(struct bgdma_stream *s, long budget);
+void bgdma_rx_free(struct bgdma_rx_flow *flow);
+
+/* arrive.c */
+int bgdma_arrive(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
+		 const struct sk_buff *skb, u32 off);
+void bgdma_arrive_end(struct bgdma_rx_flow *flow);
+
+/* remote.c */
+int bgdma_remote_line(struct bgdma_stream *s, const struct bgdma_payload *p,
+		      u32 bytes);
+
+/* voice.c */
+bool bgdma_voice_new(struct bgdma_flows *flows);
+void bgdma_voice_answer(const struct bgdma_ctx *from,
+			const struct bgdma_answer *answer);
+void bgdma_voice_refused(const struct bgdma_stream *s);
+void bgdma_voice_fetched(struct bgdma_rx_flow *flow,
+			 const struct bgdma_wire_packet *p, u32 offset,
+			 const void *old, u32 n);
+struct bgdma_parting *bgdma_parting_get(struct bgdma_ctx *ctx);
+void bgdma_parting_put(struct bgdma_parting *parting);
+void bgdma_parting_left(struct bgdma_ctx *ctx);
+void bgdma_hear(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
+		const void *payload);
+
+#endif /* _BGDMA_FLOW_H */

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * All flows of a partition: the tables, what arrives for them, and the contexts
+ * behind the links, each of which has a stand-in here.
+ *
+ * Frames come in softirq, and wait for a worker: so no lock of the engine is ever
+ * taken there, and none of these need keep softirqs out.
+ */
+#include <linux/jhash.h>
+#include <linux/ktime.h>
+#include <linux/slab.h>
+
+#include "../engine/busy.h"
+#include "flow.h"
+
+struct workqueue_struct *bgdma_flow_wq;
+
+/**
+ * bgdma_flow_clock() - what frames are stamped with, in us
+ */
+u32 bgdma_flow_clock(void)
+{
+	return (u32)(ktime_get_ns() / NSEC_PER_USEC);
+}
+
+/**
+ * bgdma_flow_hash() - where a flow is in the tables
+ * @key: of it
+ */
+u32 bgdma_flow_hash(const struct bgdma_flow_key *key)
+{
+	BUILD_BUG_ON(sizeof(*key) % sizeof(u32));
+	return jhash2((const u32 *)key, sizeof(*key) / sizeof(u32), 0);
+}
+
+/* --------------------------------------------------------------------- */
+/* Contexts behind the links                                              */
+
+static unsigned long bgdma_ghost_key(u32 rank, u16 ctx)
+{
+	return (unsigned long)rank << 16 | ctx;
+}
+
+/**
+ * struct bgdma_ghost - what stands for a context behind the links
+ * @ctx: where others look; first, as kfree() gets it
+ * @user: of it alone: whose it is nobody knows here
+ * @kernel: number of the one where it lives
+ */
+struct bgdma_ghost {
+	struct bgdma_ctx ctx;
+	struct bgdma_user user;
+	u64 kernel;
+};
+
+/**
+ * bgdma_ghost_kernel() - number of the kernel where a context lives
+ * @ctx: what stands for it
+ */
+u64 bgdma_ghost_kernel(const struct bgdma_ctx *ctx)
+{
+	return container_of(ctx, struct bgdma_ghost, ctx)->kernel;
+}
+
+static struct bgdma_ctx *bgdma_ghost_new(struct bgdma_flows *flows, u64 kernel,
+					 u32 rank, u16 id, u32 incarnation)
+{
+	struct bgdma_ghost *g = kzalloc(sizeof(*g), GFP_KERNEL);
+	struct bgdma_ctx *ghost;
+
+	if (!g)
+		return NULL;
+	BUILD_BUG_ON(offsetof(struct bgdma_ghost, ctx));
+	ghost = &g->ctx;
+	bgdma_ctx_init(ghost);
+	g->kernel = kernel;
+	g->user.uid = INVALID_UID;
+	INIT_LIST_HEAD(&g->user.round);
+	INIT_LIST_HEAD(&g->user.rq_node);
+	INIT_LIST_HEAD(&g->user.node);
+	ghost->user = &g->user;
+	ghost->partition = flows->ether->part;
+	ghost->rank = rank;
+	ghost->id = id;
+	ghost->who = (struct bgdma_principal) {
+		.rank = rank, .ctx = id, .incarnation = incarnation,
+	};
+	bgdma_busy_init(&ghost->busy);
+	return ghost;
+}
+
+/**
+ * bgdma_ghost_get() - the stand-in for a context behind the links
+ * @flows: of the partition
+ * @kernel: number of the one where it lives
+ * @rank: its node
+ * @ctx: its number; BGDMA_CTX_ANY: the kernel there
+ * @incarnation: its
+ *
+ * Whoever had its place before is gone.
+ *
+ * Context: flows.mutex held; may sleep.
+ * Return: the stand-in, which stays until bgdma_ghost_gone(); NULL where there is
+ * a later one in its place, or no memory.
+ */
+struct bgdma_ctx *bgdma_ghost_get(struct bgdma_flows *flows, u64 kernel,
+				  u32 rank, u16 ctx, u32 incarnation)
+{
+	unsigned long key = bgdma_ghost_key(rank, ctx);
+	struct bgdma_ctx *ghost = xa_load(&flows->ghosts, key);
+
+	if (ghost && ghost->who.incarnation == incarnation)
+		return ghost;
+	/* Numbers of contexts only grow; a kernel's is what its peers say. */
+	if (ghost && ctx != BGDMA_CTX_ANY &&
+	    (s32)(incarnation - ghost->who.incarnation) < 0)
+		return NULL;
+	if (ghost)
+		bgdma_ghost_gone(flows, ghost);
+	ghost = bgdma_ghost_new(flows, kernel, rank, ctx, incarnation);
+	if (!ghost)
+		return NULL;
+	if (xa_err(xa_store(&flows->ghosts, key, ghost, GFP_KERNEL))) {
+		bgdma_ctx_put(ghost);
+		return NULL;
+	}
+	return ghost;
+}
+
+/* The receiver's ends of the flows that come from it. */
+static void bgdma_ghost_flows_end(struct bgdma_flows *flows,
+				  const struct bgdma_ctx *ghost)
+{
+	struct bgdma_rx_flow *flow;
+	struct hlist_node *next;
+	unsigned int i;
+
+	hash_for_each_safe(flows->rx, i, next, flow, hash) {
+		if (flow->s.ctx == ghost)
+			bgdma_rx_free(flow);
+	}
+}
+
+/**
+ * bgdma_ghost_gone() - a context behind the links is no more
+ * @flows: of the partition
+ * @ghost: its stand-in
+ *
+ * Who dealt with it is told (X-3).
+ *
+ * Context: flows.mutex held; may sleep.
+ */
+void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
+{
+	xa_erase(&flows->ghosts, bgdma_ghost_key(ghost->rank, ghost->id));
+	WRITE_ONCE(ghost->dead, true);
+	bgdma_ghost_flows_end(flows, ghost);
+	bgdma_busy_put(&ghost->busy);
+	if (ghost->id != BGDMA_CTX_ANY)
+		bgdma_partition_tell(ghost->partition, ghost);
+	else
+		bgdma_busy_wait(&ghost->busy);
+	bgdma_ctx_put(ghost);
+}
+
+/**
+ * bgdma_kernel_gone() - a kernel is dead, and all of its contexts
+ * @ether: of the partition
+ * @kernel: its number
+ *
+ * Context: may sleep; without locks.
+ */
+void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel)
+{
+	struct bgdma_flows *flows = ether->flows;
+	struct bgdma_ctx *ghost;
+	unsigned long key;
+
+	mutex_lock(&flows->mutex);
+	bgdma_tx_lost(flows, kernel);
+	xa_for_each(&flows->ghosts, key, ghost) {
+		if (bgdma_ghost_kernel(ghost) == kernel)
+			bgdma_ghost_gone(flows, ghost);
+	}
+	mutex_unlock(&flows->mutex);
+}
+
+/**
+ * bgdma_ether_timeout() - how long something may take that needs an answer, in ms
+ * @ether: of the partition
+ *
+ * Context: any.
+ */
+u32 bgdma_ether_timeout(const struct bgdma_ether *ether)
+{
+	u32 ms = BGDMA_LINK_TIMEOUT_MS;
+	struct bgdma_link *link;
+	bool any = false;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(link, &ether->links, node) {
+		u32 its = READ_ONCE(link->config.timeout_ms);
+
+		ms = any ? min(ms, its) : its;
+		any = true;
+	}
+	rcu_read_unlock();
+	return ms;
+}
+
+/* --------------------------------------------------------------------- */
+/* What arrives                                                           */
+
+static void bgdma_flows_work(struct work_struct *work)
+{
+	struct bgdma_flows *flows =
+		container_of(work, struct bgdma_flows, work);
+	struct sk_buff *skb;
+
+	while ((skb = skb_dequeue(&flows->arrived))) {
+		const struct bgdma_frame *f = (void *)skb->data;
+
+		if (f->type == BGDMA_FRAME_ACK) {
+			bgdma_tx_ack(flows, skb);
+			kfree_skb(skb);
+		} else {
+			mutex_lock(&flows->mutex);
+			bgdma_rx_data(flows, skb);
+			mutex_unlock(&flows->mutex);
+		}
+		cond_resched();
+	}
+}
+
+/**
+ * bgdma_flows_new() - no flows yet
+ * @ether: of the partition
+ *
+ * Return: NULL: no memory.
+ */
+struct bgdma_flows *bgdma_flows_new(struct bgdma_ether *ether)
+{
+	struct bgdma_flows *flows = kvzalloc(sizeof(*flows), GFP_KERNEL_ACCOUNT);
+
+	if (!flows)
+		return NULL;
+	flows->ether = ether;
+	bgdma_busy_init(&flows->busy);
+	spin_lock_init(&flows->lock);
+	mutex_init(&flows->mutex);
+	hash_init(flows->tx);
+	hash_init(flows->rx);
+	xa_init(&flows->ghosts);
+	skb_queue_head_init(&flows->arrived);
+	INIT_WORK(&flows->work, bgdma_flows_work);
+	INIT_LIST_HEAD(&flows->txs);
+	atomic_set(&flows->session, get_random_u32());
+	ether->flows = flows;
+	if (bgdma_voice_new(flows))
+		return flows;
+	ether->flows = NULL;
+	kvfree(flows);
+	return NULL;
+}
+
+/* Nothing is sent any more. */
+static void bgdma_flows_stop(struct bgdma_flows *flows)
+{
+	struct bgdma_tx *tx;
+
+	for (;;) {
+		spin_lock(&flows->lock);
+		/* The first of all is our own voice, which others still need. */
+		tx = list_last_entry(&flows->txs, struct bgdma_tx, node);
+		if (tx != flows->voice)
+			list_del_init(&tx->node);
+		spin_unlock(&flows->lock);
+		if (tx == flows->voice)
+			break;
+		bgdma_tx_stop(tx);
+	}
+	/* Those that were being freed, and what these led to. */
+	bgdma_busy_put(&flows->busy);
+	bgdma_busy_wait(&flows->busy);
+	list_del_init(&flows->voice->node);
+	bgdma_tx_stop(flows->voice);
+}
+
+/**
+ * bgdma_flows_end() - all flows end
+ * @flows: of a partition whose links are gone, and all contexts
+ *
+ * Context: may sleep.
+ */
+void bgdma_flows_end(struct bgdma_flows *flows)
+{
+	struct bgdma_ctx *ghost;
+	unsigned long key;
+
+	bgdma_flows_stop(flows);
+	cancel_work_sync(&flows->work);
+	skb_queue_purge(&flows->arrived);
+	mutex_lock(&flows->mutex);
+	xa_for_each(&flows->ghosts, key, ghost)
+		bgdma_ghost_gone(flows, ghost);
+	mutex_unlock(&flows->mutex);
+	xa_destroy(&flows->ghosts);
+	kvfree(flows);
+}
+
+/**
+ * bgdma_flows_init() - let there be flows
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int bgdma_flows_init(void)
+{
+	bgdma_flow_wq = alloc_workqueue("bgdma", WQ_UNBOUND | WQ_HIGHPRI, 0);
+	return bgdma_flow_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * bgdma_flows_exit() - no partition is left
+ */
+void bgdma_flows_exit(void)
+{
+	/* Flows that are still to be freed. */
+	rcu_barrier();
+	destroy_workqueue(bgdma_flow_wq);
+}

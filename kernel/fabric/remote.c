@@ -1,0 +1,661 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transfers to nodes behind links: the origin's half. A stream's transfer becomes
+ * packets with its descriptor in each; the other side delivers them as if it had
+ * been executed there (rx.c, arrive.c).
+ *
+ * Where a partition has links this is its fabric: what is for nodes that live here
+ * goes the way of the loopback link.
+ */
+#include "../engine/busy.h"
+#include "../trace.h"
+#include "flow.h"
+#include "loopback.h"
+
+/* Smaller pieces are copied: that takes less than a reference. */
+#define BGDMA_REFER_MIN		512
+
+static struct bgdma_ether *bgdma_ether_of(const struct bgdma_stream *s)
+{
+	return s->ctx->partition->ether;
+}
+
+/* Does the transfer leave this kernel? */
+static bool bgdma_leaves(const struct bgdma_stream *s)
+{
+	return !(s->x.desc.route & BGDMA_ROUTE_DEPOSIT) &&
+	       s->x.desc.op != BGDMA_OP_LOCAL_COPY &&
+	       s->x.desc.op != BGDMA_OP_LOCAL_MEMFIFO &&
+	       !bgdma_nodes_have(&bgdma_ether_of(s)->local,
+				 le32_to_cpu(s->x.desc.dst_rank));
+}
+
+/* --------------------------------------------------------------------- */
+/* The transfer that a stream is at                                       */
+
+static struct bgdma_sent *bgdma_remote_now(struct bgdma_tx *tx)
+{
+	return &tx->sent[(tx->head - 1) % BGDMA_SENT_MAX];
+}
+
+/* Its first piece goes: BGDMA_STEP_WAIT if there are too many on their way. */
+static int bgdma_remote_begin(struct bgdma_stream *s)
+{
+	struct bgdma_tx *tx = s->tx;
+	struct bgdma_sent *sent;
+
+	lockdep_assert_held(&tx->lock);
+	if (tx->head - tx->tail == BGDMA_SENT_MAX)
+		return BGDMA_STEP_WAIT;
+	tx->head++;
+	sent = bgdma_remote_now(tx);
+	*sent = (struct bgdma_sent) {
+		.desc = s->x.desc, .seq = s->x.seq, .id = s->x.id,
+		.who = s->who, .group = s->group, .remote = s->remote,
+		.own = s->own, .left = bgdma_desc_counts(&s->x.desc),
+	};
+	if (s->x.desc.flags & BGDMA_DESC_FETCH)
+		sent->fetched = sent->left;
+	tx->issued = s->head;
+	return BGDMA_STEP_DONE;
+}
+
+/*
+ * Some of the transfer was sent. (All copies of a deposit are one transfer.) One that
+ * failed meanwhile may have ended.
+ */
+static bool bgdma_remote_begun(const struct bgdma_stream *s)
+{
+	const struct bgdma_sent *sent = bgdma_remote_now(s->tx);
+
+	return s->tx->head != s->tx->tail && sent->seq == s->x.seq &&
+	       !sent->whole;
+}
+
+/* What was refused meanwhile need not be sent to its end. */
+static int bgdma_remote_failed(struct bgdma_stream *s)
+{
+	struct bgdma_sent *sent = bgdma_remote_now(s->tx);
+
+	lockdep_assert_held(&s->tx->lock);
+	if (!sent->code)
+		return BGDMA_STEP_DONE;
+	/* It is the stream that says so: also of what is on its way. */
+	sent->told = true;
+	s->x.uncounted = sent->left + s->x.done -
+			 bgdma_desc_counts(&s->x.desc);
+	s->x.fault = (struct bgdma_fault) {
+		.code = sent->code, .offset = sent->offset,
+		.bound = sent->bound,
+	};
+	return sent->code;
+}
+
+/* --------------------------------------------------------------------- */
+/* Packets                                                                */
+
+/* Of all streams of a context: no two have the same. */
+static u32 bgdma_remote_tag(const struct bgdma_stream *s)
+{
+	const struct bgdma_rget_sub *sub;
+
+	if (s->kind == BGDMA_KIND_INJ_FIFO)
+		return s->id;
+	sub = container_of(s, struct bgdma_rget_sub, s);
+	return 1U << 31 | s->id << 16 | (u32)(sub - sub->queue->subs);
+}
+
+static struct bgdma_flow_key bgdma_remote_key(const struct bgdma_stream *s,
+					      u32 dst)
+{
+	return (struct bgdma_flow_key) {
+		.inc = s->ctx->who.incarnation,
+		.src = s->ctx->rank,
+		.dst = dst,
+		.tag = s->tx->tag,
+		.ctx = s->ctx->id,
+		.adaptive = !!(s->x.desc.route & BGDMA_ROUTE_ADAPTIVE),
+	};
+}
+
+static void bgdma_remote_head(const struct bgdma_stream *s,
+			      struct bgdma_wire_packet *p, u32 offset,
+			      u32 bytes)
+{
+	p->desc = s->x.desc;
+	/* A gate answers with it. */
+	if (!bgdma_op_is_gate(p->desc.op))
+		p->desc.inj_ctr = cpu_to_le32(BGDMA_NONE);
+	if (!(p->desc.flags & BGDMA_DESC_INLINE)) {
+		/* Nobody there can use them. */
+		p->desc.u.at.src_region = cpu_to_le32(BGDMA_NONE);
+		p->desc.u.at.src_off = 0;
+	}
+	p->id = cpu_to_le32(s->x.id);
+	p->offset = cpu_to_le32(offset);
+	p->bytes = cpu_to_le32(bytes);
+	p->group = cpu_to_le16(s->group);
+	if (!s->remote)
+		return;
+	p->dst_inc = cpu_to_le32(s->who.incarnation);
+	p->flags = BGDMA_WIRE_REMOTE | (s->own ? BGDMA_WIRE_OWN : 0);
+}
+
+/* The frame that the next packet goes into. */
+static struct sk_buff *bgdma_remote_frame(struct bgdma_tx_flow *flow,
+					  u32 frame, u32 least)
+{
+	struct sk_buff *skb = flow->open;
+
+	lockdep_assert_held(&flow->tx->lock);
+	if (skb && (bgdma_frame_cb(skb)->packets == BGDMA_FRAME_PACKETS ||
+		    skb->len + sizeof(struct bgdma_wire_packet) + least >
+		    frame || skb_shinfo(skb)->nr_frags >= MAX_SKB_FRAGS - 1)) {
+		bgdma_tx_close(flow);
+		skb = NULL;
+	}
+	if (!skb) {
+		skb = __skb_dequeue(&flow->tx->spare);
+		if (!skb)
+			return NULL;
+		bgdma_frame_begin(skb, &flow->key);
+		flow->open = skb;
+	}
+	return skb;
+}
+
+/* Part of a page into a frame: how much of it. */
+static u32 bgdma_remote_fill(struct bgdma_tx *tx, struct sk_buff *skb,
+			     const void *from, u32 n, bool copy)
+{
+	if ((copy || n < BGDMA_REFER_MIN) &&
+	    bgdma_frame_copy(skb, from, n, &tx->page))
+		return n;
+	if (copy || skb_shinfo(skb)->nr_frags == MAX_SKB_FRAGS)
+		return 0;
+	bgdma_frame_refer(skb, from, n);
+	return n;
+}
+
+/**
+ * struct bgdma_walk - how far the bytes of a slice have gone
+ * @p: the bytes; NULL: they are in the descriptor
+ * @piece: of them
+ * @at: in that
+ */
+struct bgdma_walk {
+	const struct bgdma_payload *p;
+	u32 piece;
+	u32 at;
+};
+
+/* At most @n bytes as payload of a packet: how many. */
+static u32 bgdma_remote_payload(struct bgdma_tx *tx, struct sk_buff *skb,
+				struct bgdma_walk *walk, u32 n, bool copy)
+{
+	u32 done = 0;
+
+	while (done < n) {
+		const void *from = walk->p->p[walk->piece] + walk->at;
+		u32 now = min(walk->p->n[walk->piece] - walk->at, n - done);
+		u32 went;
+
+		if (copy)
+			now = min_t(u32, now, sizeof(struct bgdma_desc));
+		/* As in bgdma_rgq_copy(): one descriptor after the other. */
+		smp_rmb();
+		went = bgdma_remote_fill(tx, skb, from, now, copy);
+		if (!went)
+			break;
+		done += went;
+		walk->at += went;
+		if (walk->at == walk->p->n[walk->piece]) {
+			walk->piece++;
+			walk->at = 0;
+		}
+	}
+	return done;
+}
+
+/**
+ * struct bgdma_chunk - how the bytes of a slice are cut
+ * @frame: bytes of a frame at most
+ * @least: bytes of payload that a packet has at least, but for the last
+ * @within: a packet does not go over a multiple of this
+ * @copy: never by reference
+ */
+struct bgdma_chunk {
+	u32 frame;
+	u32 least;
+	u32 within;
+	bool copy;
+};
+
+/* Bytes that fit in the next packet. */
+static u32 bgdma_remote_fits(const struct sk_buff *skb,
+			     const struct bgdma_chunk *chunk, u32 offset,
+			     u32 left)
+{
+	u32 room = chunk->frame - skb->len - sizeof(struct bgdma_wire_packet);
+
+	if (chunk->within)
+		room = min(room, chunk->within - offset % chunk->within);
+	return min(left, room);
+}
+
+/*
+ * One packet with some of the bytes: how many. None: the frame has no fragment for
+ * them, and another one has to follow.
+ */
+static u32 bgdma_remote_packet(struct bgdma_stream *s, struct sk_buff *skb,
+			       struct bgdma_walk *walk, u32 offset, u32 n,
+			       bool copy)
+{
+	struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
+	struct bgdma_wire_packet *p;
+	u32 now = 0;
+
+	if (!cb->packets)
+		cb->first = s->tx->head - 1;
+	p = bgdma_frame_packet(skb);
+	if (walk->p)
+		now = bgdma_remote_payload(s->tx, skb, walk, n, copy);
+	if (now < n && !now) {
+		skb->tail -= sizeof(*p);
+		skb->len -= sizeof(*p);
+		cb->packets--;
+		return 0;
+	}
+	bgdma_remote_head(s, p, offset, now);
+	bgdma_remote_now(s->tx)->packets++;
+	return now;
+}
+
+/* All bytes of a slice as packets: memory and frames for them are there. */
+static void bgdma_remote_packets(struct bgdma_stream *s,
+				 struct bgdma_tx_flow *flow,
+				 const struct bgdma_payload *payload, u32 n,
+				 const struct bgdma_chunk *chunk)
+{
+	struct bgdma_walk walk = { .p = payload };
+	u32 left = payload ? n : 0;
+
+	do {
+		struct sk_buff *skb = bgdma_remote_frame(flow, chunk->frame,
+							 min(left, chunk->least));
+		u32 offset, now;
+
+		if (WARN_ON_ONCE(!skb))
+			return;
+		offset = payload ? s->x.done + n - left : 0;
+		now = bgdma_remote_fits(skb, chunk, offset, left);
+		now = bgdma_remote_packet(s, skb, &walk, offset, now,
+					  chunk->copy);
+		left -= now;
+		if (left && !now)
+			bgdma_tx_close(flow);
+	} while (left);
+}
+
+/* --------------------------------------------------------------------- */
+/* Waiting                                                                */
+
+/* Frames that a slice of @n bytes needs at most. */
+static u32 bgdma_remote_frames(u32 n, const struct bgdma_chunk *chunk)
+{
+	u32 each = chunk->frame - sizeof(struct bgdma_frame) -
+		   sizeof(struct bgdma_wire_packet);
+
+	if (chunk->within)
+		return n / min(each, chunk->within) + 3;
+	return n / each + 2;
+}
+
+static bool bgdma_remote_room(struct bgdma_stream *s, u32 dst, u32 frames)
+{
+	const struct bgdma_flow_key key = bgdma_remote_key(s, dst);
+	struct bgdma_tx *tx = s->tx;
+	struct bgdma_tx_flow *flow;
+	bool room;
+
+	spin_lock(&tx->lock);
+	flow = bgdma_tx_flow(tx, &key);
+	room = flow && bgdma_tx_room(flow, frames) &&
+	       (s->x.done || tx->head - tx->tail < BGDMA_SENT_MAX);
+	/* One that failed has to come to its end. */
+	room = room || (s->x.done && bgdma_remote_failed(s));
+	spin_unlock(&tx->lock);
+	return room;
+}
+
+/* Park until something is acknowledged: BGDMA_STEP_WAIT, or _AGAIN. */
+static int bgdma_remote_wait(struct bgdma_stream *s, u32 dst, u32 frames)
+{
+	/* What is not sent is not acknowledged. */
+	bgdma_tx_flush(s->tx);
+	bgdma_stream_park(s, &s->tx->waiters, 0, BGDMA_KIND_CONTEXT,
+			  le16_to_cpu(s->x.desc.dst_ctx));
+	if (!bgdma_remote_room(s, dst, frames))
+		return BGDMA_STEP_WAIT;
+	bgdma_stream_unpark(s);
+	return BGDMA_STEP_AGAIN;
+}
+
+static int bgdma_remote_go(struct bgdma_stream *s,
+			   const struct bgdma_payload *payload, u32 n,
+			   const struct bgdma_chunk *chunk, bool *wait)
+{
+	u32 dst = le32_to_cpu(s->x.desc.dst_rank);
+	const struct bgdma_flow_key key = bgdma_remote_key(s, dst);
+	struct bgdma_tx *tx = s->tx;
+	struct bgdma_tx_flow *flow;
+	int ret;
+
+	lockdep_assert_held(&tx->lock);
+	if (bgdma_remote_begun(s)) {
+		ret = bgdma_remote_failed(s);
+		if (ret)
+			return ret;
+	}
+	flow = bgdma_tx_flow(tx, &key);
+	if (!flow)
+		return BGDMA_STEP_AGAIN;
+	*wait = !bgdma_tx_room(flow, bgdma_remote_frames(n, chunk));
+	if (*wait)
+		return BGDMA_STEP_WAIT;
+	if (!bgdma_tx_provide(tx, bgdma_remote_frames(n, chunk)))
+		return BGDMA_STEP_AGAIN;
+	if (!bgdma_remote_begun(s)) {
+		ret = bgdma_remote_begin(s);
+		*wait = ret;
+		if (ret)
+			return ret;
+	}
+	bgdma_remote_packets(s, flow, payload, n, chunk);
+	if (!(s->x.desc.route & BGDMA_ROUTE_DEPOSIT) &&
+	    s->x.done + n == le32_to_cpu(s->x.desc.length))
+		bgdma_remote_now(tx)->whole = true;
+	return BGDMA_STEP_SENT;
+}
+
+static bool bgdma_remote_tx(struct bgdma_stream *s)
+{
+	s->tx = bgdma_tx_new(bgdma_ether_of(s), s);
+	if (s->tx)
+		s->tx->tag = bgdma_remote_tag(s);
+	return s->tx;
+}
+
+/* A slice of a transfer: all of it, or nothing. */
+static int bgdma_remote_slice(struct bgdma_stream *s,
+			      const struct bgdma_payload *payload, u32 n,
+			      struct bgdma_chunk chunk)
+{
+	struct bgdma_ether *ether = bgdma_ether_of(s);
+	bool wait = false;
+	int ret;
+
+	if (le32_to_cpu(s->x.desc.dst_rank) >= s->ctx->partition->size) {
+		s->x.fault = (struct bgdma_fault) {
+			.code = BGDMA_E_NO_PEER,
+			.offset = le32_to_cpu(s->x.desc.dst_rank),
+			.bound = s->ctx->partition->size,
+		};
+		return BGDMA_E_NO_PEER;
+	}
+	if (!s->tx && !bgdma_remote_tx(s))
+		return BGDMA_STEP_AGAIN;
+	chunk.frame = bgdma_frame_room(ether);
+	spin_lock(&s->tx->lock);
+	ret = bgdma_remote_go(s, payload, n, &chunk, &wait);
+	spin_unlock(&s->tx->lock);
+	if (!wait)
+		return ret;
+	return bgdma_remote_wait(s, le32_to_cpu(s->x.desc.dst_rank),
+				 bgdma_remote_frames(n, &chunk));
+}
+
+/*
+ * The stream gives up a transfer of which some was sent. That is dealt with as if
+ * nothing had happened; the other side hears that no more comes.
+ */
+static void bgdma_remote_abort(struct bgdma_stream *s)
+{
+	const struct bgdma_flow_key key =
+		bgdma_remote_key(s, le32_to_cpu(s->x.desc.dst_rank));
+	struct bgdma_tx *tx = s->tx;
+	struct bgdma_tx_flow *flow;
+	struct bgdma_sent *sent;
+	struct sk_buff *skb;
+
+	spin_lock(&tx->lock);
+	if (!bgdma_remote_begun(s)) {
+		/* Nothing was sent, but its counter may be waited for. */
+		if (s->x.desc.rec_ctr == cpu_to_le32(BGDMA_NONE) ||
+		    bgdma_remote_begin(s))
+			goto unlock;
+	}
+	sent = bgdma_remote_now(tx);
+	sent->whole = true;
+	if (sent->told)
+		goto end;
+	/* What was not sent the stream sees to. */
+	sent->left -= bgdma_desc_counts(&s->x.desc) - s->x.done;
+	sent->fetched = 0;
+	flow = bgdma_tx_flow(tx, &key);
+	bgdma_tx_provide(tx, 1);
+	skb = flow ? bgdma_remote_frame(flow, bgdma_frame_room(tx->ether), 0) :
+		     NULL;
+	if (skb) {
+		struct bgdma_wire_packet *p;
+
+		if (!bgdma_frame_cb(skb)->packets)
+			bgdma_frame_cb(skb)->first = tx->head - 1;
+		p = bgdma_frame_packet(skb);
+		bgdma_remote_head(s, p, s->x.done, s->x.fault.code);
+		p->kind = BGDMA_WIRE_ABORT;
+		sent->packets++;
+	}
+end:
+	bgdma_sent_check(tx, sent);
+unlock:
+	spin_unlock(&tx->lock);
+}
+
+/**
+ * bgdma_remote_line() - a piece of a deposit for one node behind a link
+ * @s: its descriptor says which
+ * @p: the bytes; NULL: they are in the descriptor
+ * @bytes: so many
+ *
+ * Context: inside a slice.
+ * Return: BGDMA_STEP_SENT, _WAIT or _AGAIN, or an enum bgdma_code with s->x.fault.
+ */
+int bgdma_remote_line(struct bgdma_stream *s, const struct bgdma_payload *p,
+		      u32 bytes)
+{
+	u8 op = s->x.desc.op;
+
+	return bgdma_remote_slice(s, p, bytes, (struct bgdma_chunk) {
+		.least = op == BGDMA_OP_RGET ? bytes : 256,
+		.within = op == BGDMA_OP_MEMFIFO ? BGDMA_PACKET_MAX : 0,
+		.copy = op == BGDMA_OP_RGET,
+	});
+}
+
+/* The last node of a line has its copy; those behind links may not yet. */
+static int bgdma_line_over(struct bgdma_stream *s, int ret, u32 bytes)
+{
+	struct bgdma_tx *tx = s->tx;
+
+	if (ret != BGDMA_STEP_DONE || !tx ||
+	    s->x.done + bytes != le32_to_cpu(s->x.desc.length))
+		return ret;
+	spin_lock(&tx->lock);
+	if (bgdma_remote_begun(s)) {
+		bgdma_remote_now(tx)->whole = true;
+		bgdma_sent_check(tx, bgdma_remote_now(tx));
+		ret = BGDMA_STEP_SENT;
+	}
+	spin_unlock(&tx->lock);
+	return ret;
+}
+
+/* --------------------------------------------------------------------- */
+/* The fabric                                                             */
+
+static int bgdma_ether_put(struct bgdma_stream *s,
+			   const struct bgdma_payload *p, u32 n)
+{
+	if (s->x.desc.route & BGDMA_ROUTE_DEPOSIT)
+		return bgdma_line_over(s, bgdma_loopback.put(s, p, n), n);
+	if (!bgdma_leaves(s))
+		return bgdma_loopback.put(s, p, n);
+	return bgdma_remote_slice(s, p, n, (struct bgdma_chunk) {
+		.least = 256,
+	});
+}
+
+static int bgdma_ether_memfifo(struct bgdma_stream *s,
+			       const struct bgdma_payload *p, u32 n)
+{
+	if (s->x.desc.route & BGDMA_ROUTE_DEPOSIT)
+		return bgdma_line_over(s, bgdma_loopback.memfifo(s, p, n), n);
+	if (!bgdma_leaves(s))
+		return bgdma_loopback.memfifo(s, p, n);
+	return bgdma_remote_slice(s, p, n, (struct bgdma_chunk) {
+		.least = 256, .within = BGDMA_PACKET_MAX,
+	});
+}
+
+static int bgdma_ether_rget(struct bgdma_stream *s,
+			    const struct bgdma_payload *p, u32 n)
+{
+	if (s->x.desc.route & BGDMA_ROUTE_DEPOSIT)
+		return bgdma_line_over(s, bgdma_loopback.rget(s, p, n),
+				       n * sizeof(struct bgdma_desc));
+	if (!bgdma_leaves(s))
+		return bgdma_loopback.rget(s, p, n);
+	n *= sizeof(struct bgdma_desc);
+	return bgdma_remote_slice(s, p, n, (struct bgdma_chunk) {
+		.least = n, .copy = true,
+	});
+}
+
+static int bgdma_ether_gate(struct bgdma_stream *s)
+{
+	if (!bgdma_leaves(s))
+		return bgdma_loopback.gate(s);
+	return bgdma_remote_slice(s, NULL, 0, (struct bgdma_chunk) { });
+}
+
+static int bgdma_ether_atomic(struct bgdma_stream *s, void *operands, u32 *n)
+{
+	struct bgdma_payload p = { .pieces = 1, .n = { *n }, .p = { operands } };
+
+	if (!bgdma_leaves(s))
+		return bgdma_loopback.atomic(s, operands, n);
+	return bgdma_remote_slice(s, &p, *n, (struct bgdma_chunk) {
+		.least = *n, .copy = true,
+	});
+}
+
+static void bgdma_ether_answer(const struct bgdma_ctx *from,
+			       const struct bgdma_answer *answer)
+{
+	if (bgdma_nodes_have(&from->partition->ether->local, answer->to.rank))
+		bgdma_loopback.answer(from, answer);
+	else
+		bgdma_voice_answer(from, answer);
+}
+
+static void bgdma_ether_count(struct bgdma_stream *s, u32 n)
+{
+	if (!bgdma_leaves(s))
+		bgdma_loopback.count(s, n);
+}
+
+static void bgdma_ether_abort(struct bgdma_stream *s, u32 left)
+{
+	if (!bgdma_leaves(s))
+		bgdma_loopback.abort(s, left);
+	else if (s->tx || bgdma_remote_tx(s))
+		bgdma_remote_abort(s);
+}
+
+static void bgdma_ether_refused(struct bgdma_stream *s)
+{
+	if (bgdma_nodes_have(&bgdma_ether_of(s)->local, s->who.rank))
+		bgdma_loopback.refused(s);
+	else
+		bgdma_voice_refused(s);
+}
+
+static u32 bgdma_ether_line(struct bgdma_stream *s)
+{
+	return bgdma_loopback.line(s);
+}
+
+/* --------------------------------------------------------------------- */
+/* What the stream does otherwise                                         */
+
+static bool bgdma_remote_quiet(struct bgdma_tx *tx)
+{
+	bool quiet;
+
+	spin_lock(&tx->lock);
+	quiet = tx->head == tx->tail;
+	spin_unlock(&tx->lock);
+	return quiet;
+}
+
+static int bgdma_ether_fence(struct bgdma_stream *s)
+{
+	/* One that has begun is on its way itself. */
+	if (s->x.done || bgdma_remote_quiet(s->tx))
+		return BGDMA_STEP_DONE;
+	bgdma_tx_flush(s->tx);
+	bgdma_stream_park(s, &s->tx->waiters, 0, BGDMA_KIND_CONTEXT, 0);
+	if (!bgdma_remote_quiet(s->tx))
+		return BGDMA_STEP_WAIT;
+	bgdma_stream_unpark(s);
+	return BGDMA_STEP_DONE;
+}
+
+static void bgdma_ether_killeded(struct bgdma_stream *s)
+{
+	spin_lock(&s->tx->lock);
+	s->tx->issued = s->head;
+	bgdma_sent_publish(s->tx);
+	spin_unlock(&s->tx->lock);
+}
+
+static void bgdma_ether_flush(struct bgdma_stream *s)
+{
+	bgdma_tx_flush(s->tx);
+}
+
+static void bgdma_ether_killed(struct bgdma_stream *s)
+{
+	bgdma_tx_orphan(s->tx);
+	s->tx = NULL;
+}
+
+const struct bgdma_fabric_ops bgdma_ether_fabric = {
+	.put = bgdma_ether_put,
+	.memfifo = bgdma_ether_memfifo,
+	.rget = bgdma_ether_rget,
+	.gate = bgdma_ether_gate,
+	.atomic = bgdma_ether_atomic,
+	.answer = bgdma_ether_answer,
+	.count = bgdma_ether_count,
+	.abort = bgdma_ether_abort,
+	.refused = bgdma_ether_refused,
+	.line = bgdma_ether_line,
+	.fence = bgdma_ether_fence,
+	.ended = bgdma_ether_killeded,
+	.flush = bgdma_ether_flush,
+	.end = bgdma_ether_killed,
+	.left = bgdma_parting_left,
+	.turn = bgdma_rx_turn,
+};

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The receiver's ends of flows: each is a stream, on the run list as any other, in
+ * the name of the context that sent. Frames are dealt with in their order, once
+ * each. Where an object of the target has no room the stream is parked there, as a
+ * sender of this kernel would be; the other side is told, and what it sends
+ * meanwhile is let go of, so that it waits there and not here.
+ */
+#include <linux/slab.h>
+
+#include "../engine/busy.h"
+#include "../trace.h"
+#include "check.h"
+#include "flow.h"
+
+/* Of one flow, waiting for those before them, or for room. */
+#define BGDMA_RX_BYTES		(2U << 20)
+#define BGDMA_RX_PARKED_BYTES	(64U << 10)
+/* Of one partition. */
+#define BGDMA_RX_FLOWS_MAX	65536
+
+static const struct bgdma_frame *bgdma_rx_head(const struct sk_buff *skb)
+{
+	return (const struct bgdma_frame *)skb->data;
+}
+
+static u32 bgdma_rx_psn(const struct sk_buff *skb)
+{
+	return le32_to_cpu(bgdma_rx_head(skb)->psn);
+}
+
+/* --------------------------------------------------------------------- */
+/* Acknowledgments                                                        */
+
+static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb)
+{
+	struct bgdma_frame *f = (void *)skb->data;
+	struct bgdma_wire_ack *ack;
+	bool parked = test_bit(BGDMA_STREAM_PARKED, &flow->s.flags);
+	u64 have[BGDMA_RX_WINDOW / 64];
+	u32 i;
+
+	lockdep_assert_held(&flow->lock);
+	f->type = BGDMA_FRAME_ACK;
+	f->session = cpu_to_le32(flow->session);
+	f->psn = cpu_to_le32(flow->next);
+	f->stamp = cpu_to_le32(flow->stamp);
+	f->packets = cpu_to_le16(flow->n_results);
+	ack = skb_put_zero(skb, sizeof(*ack));
+	bitmap_to_arr64(have, flow->have, BGDMA_RX_WINDOW);
+	for (i = 0; i < ARRAY_SIZE(have); i++)
+		ack->sack[i] = cpu_to_le64(have[i]);
+	ack->window = cpu_to_le16(BGDMA_RX_WINDOW);
+	if (parked) {
+		ack->state = BGDMA_WIRE_NOT_READY;
+		ack->kind = flow->s.parked_kind;
+		ack->object = cpu_to_le32(flow->s.parked_id);
+	}
+	skb_put_data(skb, flow->results,
+		     flow->n_results * sizeof(flow->results[0]));
+	flow->due = false;
+}
+
+/* What has become of the flow's frames. If there is no memory: with the next. */
+static void bgdma_rx_ack(struct bgdma_rx_flow *flow)
+{
+	struct bgdma_flow_key back = flow->key;
+	struct sk_buff *skb = bgdma_frame_new();
+
+	if (!skb)
+		return;
+	swap(back.src, back.dst);
+	bgdma_frame_begin(skb, &back);
+	spin_lock(&flow->lock);
+	bgdma_rx_fill_ack(flow, skb);
+	spin_unlock(&flow->lock);
+	bgdma_frame_finish(flow->ether, skb);
+	bgdma_frame_send(flow->ether, skb);
+}
+
+/* --------------------------------------------------------------------- */
+/* Frames come in                                                         */
+
+/* The sender knows of the results of all frames before @first. */
+static void bgdma_rx_forget(struct bgdma_rx_flow *flow, u32 first)
+{
+	u32 n = 0;
+
+	lockdep_assert_held(&flow->lock);
+	while (n < flow->n_results &&
+	       (s32)(le32_to_cpu(flow->results[n].psn) - first) < 0)
+		n++;
+	flow->n_results -= n;
+	memmove(flow->results, flow->results + n,
+		flow->n_results * sizeof(flow->results[0]));
+}
+
+/* In its place in the queue; mostly at the end. */
+static void bgdma_rx_insert(struct bgdma_rx_flow *flow, struct sk_buff *skb)
+{
+	struct sk_buff *at;
+
+	lockdep_assert_held(&flow->lock);
+	skb_queue_reverse_walk(&flow->queue, at) {
+		if ((s32)(bgdma_rx_psn(at) - bgdma_rx_psn(skb)) < 0) {
+			__skb_queue_after(&flow->queue, at, skb);
+			return;
+		}
+	}
+	__skb_queue_head(&flow->queue, skb);
+}
+
+/* Is there room for it? The next one always has. */
+static bool bgdma_rx_fits(const struct bgdma_rx_flow *flow,
+			  const struct sk_buff *skb, u32 ahead)
+{
+	u32 most = test_bit(BGDMA_STREAM_PARKED, &flow->s.flags) ?
+		BGDMA_RX_PARKED_BYTES : BGDMA_RX_BYTES;
+
+	return ahead < BGDMA_RX_WINDOW &&
+	       (!ahead || flow->bytes + skb->truesize <= most);
+}
+
+/* Keep a frame, if it is new: true if it is the one that is next. */
+static bool bgdma_rx_keep(struct bgdma_rx_flow *flow, struct sk_buff *skb)
+{
+	u32 ahead = bgdma_rx_psn(skb) - flow->next;
+
+	lockdep_assert_held(&flow->lock);
+	if (!bgdma_rx_fits(flow, skb, ahead) || test_bit(ahead, flow->have)) {
+		flow->due = true;
+		kfree_skb(skb);
+		return false;
+	}
+	__set_bit(ahead, flow->have);
+	flow->bytes += skb->truesize;
+	bgdma_rx_insert(flow, skb);
+	if (ahead)
+		flow->due = true;
+	return !ahead;
+}
+
+static void bgdma_rx_begin(struct bgdma_rx_flow *flow,
+			   const struct bgdma_frame *f)
+{
+	flow->session = le32_to_cpu(f->session);
+	/* All before it were dealt with, or there were none. */
+	flow->next = le32_to_cpu(f->first);
+}
+
+static struct bgdma_rx_flow *bgdma_rx_new(struct bgdma_flows *flows,
+					  const struct bgdma_flow_key *key,
+					  const struct bgdma_frame *f)
+{
+	struct bgdma_rx_flow *flow;
+	struct bgdma_ctx *ghost;
+
+	if (flows->n_rx >= BGDMA_RX_FLOWS_MAX)
+		return NULL;
+	ghost = bgdma_ghost_get(flows, le64_to_cpu(f->kernel), key->src,
+				key->ctx, key->inc);
+	if (!ghost)
+		return NULL;
+	flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);
+	if (!flow)
+		return NULL;
+	spin_lock_init(&flow->lock);
+	skb_queue_head_init(&flow->queue);
+	bgdma_stream_init(&flow->s, ghost, BGDMA_KIND_FLOW, key->tag, NULL);
+	flow->s.who = ghost->who;
+	flow->ether = flows->ether;
+	flow->key = *key;
+	bgdma_rx_begin(flow, f);
+	hash_add(flows->rx, &flow->hash, bgdma_flow_hash(key));
+	flows->n_rx++;
+	return flow;
+}
+
+/**
+ * bgdma_rx_free() - the receiver's end of a flow is no more
+ * @flow: flow
+ *
+ * A transfer that has begun never ends: its target is told.
+ *
+ * Context: flows.mutex held; may sleep.
+ */
+void bgdma_rx_free(struct bgdma_rx_flow *flow)
+{
+	hash_del(&flow->hash);
+	flow->ether->flows->n_rx--;
+	bgdma_stream_kill(&flow->s);
+	bgdma_arrive_end(flow);
+	skb_queue_purge(&flow->queue);
+	kfree(flow->whole);
+	kfree_rcu(flow, rcu);
+}
+
+static struct bgdma_rx_flow *bgdma_rx_find(struct bgdma_flows *flows,
+					   const struct bgdma_flow_key *key)
+{
+	struct bgdma_rx_flow *flow;
+
+	lockdep_assert_held(&flows->mutex);
+	hash_for_each_possible(flows->rx, flow, hash, bgdma_flow_hash(key)) {
+		if (!memcmp(&flow->key, key, sizeof(*key)))
+			return flow;
+	}
+	return NULL;
+}
+
+static struct bgdma_rx_flow *bgdma_rx_flow(struct bgdma_flows *flows,
+					   const struct bgdma_frame *f)
+{
+	const struct bgdma_flow_key key = {
+		.inc = le32_to_cpu(f->flow_inc),
+		.src = le32_to_cpu(f->src_rank),
+		.dst = le32_to_cpu(f->dst_rank),
+		.tag = le32_to_cpu(f->flow),
+		.ctx = le16_to_cpu(f->flow_ctx),
+		.adaptive = !!(f->flags & BGDMA_FRAME_ADAPTIVE),
+	};
+	struct bgdma_rx_flow *flow = bgdma_rx_find(flows, &key);
+	s32 newer;
+
+	if (!flow)
+		return bgdma_rx_new(flows, &key, f);
+	newer = le32_to_cpu(f->session) - flow->session;
+	if (newer <= 0)
+		return newer ? NULL : flow;
+	/* The sender has given the flow up, and begun it anew. */
+	bgdma_rx_free(flow);
+	return bgdma_rx_new(flows, &key, f);
+}
+
+/**
+ * bgdma_rx_data() - a frame has arrived where it goes to
+ * @flows: of the partition
+ * @skb: frame with a good head; gone afterwards
+ *
+ * Context: flows.mutex held; may sleep.
+ */
+void bgdma_rx_data(struct bgdma_flows *flows, struct sk_buff *skb)
+{
+	const struct bgdma_frame *f = bgdma_rx_head(skb);
+	struct bgdma_rx_flow *flow = NULL;
+	bool next, due;
+
+	/* Only where the node lives anybody speaks for it. */
+	if (bgdma_wire_frame_check(f, skb->len - le16_to_cpu(f->head)) &&
+	    le64_to_cpu(f->kernel) ==
+	    bgdma_way_kernel(flows->ether, le32_to_cpu(f->src_rank)))
+		flow = bgdma_rx_flow(flows, f);
+	if (!flow) {
+		kfree_skb(skb);
+		return;
+	}
+	spin_lock(&flow->lock);
+	flow->used = jiffies;
+	flow->stamp = le32_to_cpu(f->stamp);
+	bgdma_rx_forget(flow, le32_to_cpu(f->first));
+	next = bgdma_rx_keep(flow, skb);
+	if (next)
+		WRITE_ONCE(flow->s.more, true);
+	due = flow->due && !next;
+	spin_unlock(&flow->lock);
+	if (next)
+		bgdma_stream_wake(&flow->s);
+	/* Whoever deals with frames tells of these; else it is done now. */
+	if (due)
+		bgdma_rx_ack(flow);
+}
+
+/* --------------------------------------------------------------------- */
+/* Frames are dealt with                                                  */
+
+static struct sk_buff *bgdma_rx_first(struct bgdma_rx_flow *flow)
+{
+	struct sk_buff *skb;
+
+	spin_lock(&flow->lock);
+	skb = skb_peek(&flow->queue);
+	if (!skb || bgdma_rx_psn(skb) != flow->next ||
+	    flow->n_results == BGDMA_WIRE_RESULTS) {
+		WRITE_ONCE(flow->s.more, false);
+		skb = NULL;
+	}
+	spin_unlock(&flow->lock);
+	return skb;
+}
+
+/* Take the first frame out; @dealt: with it, or it was damaged. */
+static void bgdma_rx_done(struct bgdma_rx_flow *flow, struct sk_buff *skb,
+			  bool dealt)
+{
+	spin_lock(&flow->lock);
+	__skb_unlink(skb, &flow->queue);
+	flow->bytes -= skb->truesize;
+	__clear_bit(0, flow->have);
+	if (dealt) {
+		bitmap_shift_right(flow->have, flow->have, 1, BGDMA_RX_WINDOW);
+		flow->next++;
+	}
+	flow->due = true;
+	spin_unlock(&flow->lock);
+	flow->packet = 0;
+	flow->done = 0;
+	flow->piece = 0;
+	flow->checked = false;
+	kfree_skb(skb);
+}
+
+/* A transfer was refused: s->x says which, and why. */
+static void bgdma_rx_refused(struct bgdma_rx_flow *flow)
+{
+	const struct bgdma_xfer *x = &flow->s.x;
+	struct bgdma_wire_result *r;
+
+	trace_bgdma_error(&flow->s);
+	flow->open = false;
+	flow->has_refused = true;
+	flow->refused = x->id;
+	spin_lock(&flow->lock);
+	if (flow->n_results < BGDMA_WIRE_RESULTS) {
+		r = &flow->results[flow->n_results++];
+		*r = (struct bgdma_wire_result) {
+			.offset = cpu_to_le64(x->fault.offset),
+			.bound = cpu_to_le64(x->fault.bound),
+			.id = cpu_to_le32(x->id),
+			.code = cpu_to_le32(x->fault.code),
+			.psn = cpu_to_le32(flow->next),
+		};
+	}
+	spin_unlock(&flow->lock);
+}
+
+/* The packets of a frame: BGDMA_STEP_DONE, _WAIT or _AGAIN. */
+static int bgdma_rx_frame(struct bgdma_rx_flow *flow, struct sk_buff *skb,
+			  long *budget)
+{
+	const struct bgdma_frame *f = bgdma_rx_head(skb);
+	const struct bgdma_wire_packet *p = (const void *)(f + 1);
+	u32 head = le16_to_cpu(f->head);
+
+	for (; flow->packet < le16_to_cpu(f->packets); flow->packet++) {
+		u32 bytes = bgdma_wire_payload(&p[flow->packet]);
+		int ret = BGDMA_STEP_DONE;
+
+		if (*budget <= 0 || flow->n_results == BGDMA_WIRE_RESULTS)
+			return BGDMA_STEP_AGAIN;
+		/* What follows a piece that was refused is of no use. */
+		if (!flow->has_refused ||
+		    flow->refused != le32_to_cpu(p[flow->packet].id))
+			ret = bgdma_arrive(flow, &p[flow->packet], skb,
+					   head + flow->done);
+		*budget -= max(bytes, 256U);
+		if (ret < 0)
+			return ret;
+		if (ret > 0)
+			bgdma_rx_refused(flow);
+		flow->done += bytes;
+		flow->piece = 0;
+	}
+	return BGDMA_STEP_DONE;
+}
+
+/* It waits, or ends. */
+static bool bgdma_rx_halted(const struct bgdma_stream *s)
+{
+	return READ_ONCE(s->ctx->dead) ||
+	       READ_ONCE(s->flags) & (BIT(BGDMA_STREAM_PARKED) |
+				      BIT(BGDMA_STREAM_DEAD) |
+				      BIT(BGDMA_STREAM_WANTED));
+}
+
+/**
+ * bgdma_rx_turn() - deliver what has arrived
+ * @s: of a flow, owned
+ * @budget: bytes
+ *
+ * Return: what is left of the budget.
+ */
+long bgdma_rx_turn(struct bgdma_stream *s, long budget)
+{
+	struct bgdma_rx_flow *flow = container_of(s, struct bgdma_rx_flow, s);
+	struct sk_buff *skb;
+	int ret = BGDMA_STEP_DONE;
+
+	while (budget > 0 && !bgdma_rx_halted(s) &&
+	       (skb = bgdma_rx_first(flow))) {
+		if (!flow->checked && !bgdma_frame_intact(skb)) {
+			bgdma_rx_done(flow, skb, false);
+			continue;
+		}
+		flow->checked = true;
+		ret = bgdma_rx_frame(flow, skb, &budget);
+		if (ret)
+			break;
+		bgdma_rx_done(flow, skb, true);
+	}
+	if (READ_ONCE(flow->due) || ret == BGDMA_STEP_WAIT)
+		bgdma_rx_ack(flow);
+	return budget;
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transfers that were sent: what they take off their injection counters as the
+ * other side deals with them, and how they end. They end in any order, but a FIFO
+ * shows that a descriptor has ended only when all before it have.
+ */
+#include "../engine/busy.h"
+#include "../engine/counter.h"
+#include "../engine/ring.h"
+#include "../engine/train.h"
+#include "flow.h"
+
+static struct bgdma_sent *bgdma_sent_at(struct bgdma_tx *tx, u32 i)
+{
+	return &tx->sent[i % BGDMA_SENT_MAX];
+}
+
+/* What stands for the stream is at this transfer now. */
+static struct bgdma_stream *bgdma_sent_late(struct bgdma_tx *tx,
+					    const struct bgdma_sent *sent)
+{
+	struct bgdma_stream *late = &tx->late;
+
+	lockdep_assert_held(&tx->lock);
+	late->who = sent->who;
+	late->remote = sent->remote;
+	late->own = sent->own;
+	late->group = sent->group;
+	late->x.desc = sent->desc;
+	late->x.seq = sent->seq;
+	late->x.id = sent->id;
+	late->x.fault = (struct bgdma_fault) {
+		.code = sent->code, .offset = sent->offset,
+		.bound = sent->bound,
+	};
+	return late;
+}
+
+/**
+ * bgdma_sent_publish() - show how many descriptors of a FIFO have ended
+ * @tx: of its stream
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_sent_publish(struct bgdma_tx *tx)
+{
+	u64 done;
+
+	lockdep_assert_held(&tx->lock);
+	while (tx->tail != tx->head && bgdma_sent_at(tx, tx->tail)->ended)
+		tx->tail++;
+	if (tx->s->kind != BGDMA_KIND_INJ_FIFO)
+		return;
+	done = tx->tail == tx->head ? tx->issued :
+				      bgdma_sent_at(tx, tx->tail)->seq;
+	bgdma_inj_publish(container_of(tx->s, struct bgdma_inj_fifo, s), done);
+}
+
+/**
+ * bgdma_sent_check() - is a transfer over?
+ * @tx: of its stream
+ * @sent: transfer
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_sent_check(struct bgdma_tx *tx, struct bgdma_sent *sent)
+{
+	if (!sent->whole || sent->packets || sent->ended ||
+	    (sent->fetched && !sent->code))
+		return;
+	sent->ended = true;
+	if (sent->told)
+		;	/* the stream has seen to it */
+	else if (sent->code)
+		bgdma_late_fail(tx->s, bgdma_sent_late(tx, sent), sent->left);
+	else if (sent->desc.route & BGDMA_ROUTE_DEPOSIT)
+		/* What goes to many has left, once, when the last has it. */
+		bgdma_inj_count(bgdma_sent_late(tx, sent), sent->left);
+	else
+		trace_bgdma_done(bgdma_sent_late(tx, sent));
+	bgdma_sent_publish(tx);
+}
+
+/* The transfer of a packet, that of the one before or a later one. */
+static struct bgdma_sent *bgdma_sent_of(struct bgdma_tx *tx, u32 *at,
+					const struct bgdma_wire_packet *p)
+{
+	while (bgdma_sent_at(tx, *at)->id != le32_to_cpu(p->id))
+		(*at)++;
+	return bgdma_sent_at(tx, *at);
+}
+
+/**
+ * bgdma_sent_dealt() - the other side has dealt with a frame
+ * @tx: of the stream that sent it
+ * @skb: the frame
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_sent_dealt(struct bgdma_tx *tx, const struct sk_buff *skb)
+{
+	const struct bgdma_frame *f = (const void *)skb->data;
+	const struct bgdma_wire_packet *p = (const void *)(f + 1);
+	const struct bgdma_frame_cb *cb = (const void *)skb->cb;
+	u32 i, at = cb->first;
+
+	lockdep_assert_held(&tx->lock);
+	for (i = 0; i < cb->packets; i++, p++) {
+		struct bgdma_sent *sent = bgdma_sent_of(tx, &at, p);
+		u32 n;
+
+		n = p->desc.flags & BGDMA_DESC_INLINE ?
+			le32_to_cpu(p->desc.length) : le32_to_cpu(p->bytes);
+		sent->packets--;
+		if (p->kind == BGDMA_WIRE_PIECE && !sent->code &&
+		    !sent->fetched &&
+		    !(sent->desc.route & BGDMA_ROUTE_DEPOSIT)) {
+			sent->left -= n;
+			bgdma_inj_count(bgdma_sent_late(tx, sent), n);
+		}
+		bgdma_sent_check(tx, sent);
+	}
+}
+
+/**
+ * bgdma_sent_lost() - nobody will ever deal with a frame
+ * @tx: of the stream that sent it
+ * @skb: the frame
+ * @code: why
+ * @offset: of the fault
+ * @bound: of the fault
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_sent_lost(struct bgdma_tx *tx, const struct sk_buff *skb, u32 code,
+		     u64 offset, u64 bound)
+{
+	const struct bgdma_frame *f = (const void *)skb->data;
+	const struct bgdma_wire_packet *p = (const void *)(f + 1);
+	const struct bgdma_frame_cb *cb = (const void *)skb->cb;
+	u32 i, at = cb->first;
+
+	lockdep_assert_held(&tx->lock);
+	for (i = 0; i < cb->packets; i++, p++) {
+		struct bgdma_sent *sent = bgdma_sent_of(tx, &at, p);
+
+		sent->packets--;
+		if (!sent->code) {
+			sent->code = code;
+			sent->offset = offset;
+			sent->bound = bound;
+		}
+		bgdma_sent_check(tx, sent);
+	}
+}
+
+/**
+ * bgdma_sent_failed() - the other side refused a transfer
+ * @tx: of the stream that sent it
+ * @id: transfer
+ * @code: why
+ * @offset: of the fault
+ * @bound: of the fault
+ *
+ * It ends when the last of its frames was dealt with, or its stream, if it is at
+ * it, comes to its next piece.
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_sent_failed(struct bgdma_tx *tx, u32 id, u32 code, u64 offset,
+		       u64 bound)
+{
+	struct bgdma_sent *sent;
+	u32 i;
+
+	lockdep_assert_held(&tx->lock);
+	for (i = tx->tail; i != tx->head; i++) {
+		sent = bgdma_sent_at(tx, i);
+		if (sent->id != id || sent->ended || sent->code)
+			continue;
+		sent->code = code ?: BGDMA_E_ABORTED;
+		sent->offset = offset;
+		sent->bound = bound;
+		bgdma_sent_check(tx, sent);
+		return;
+	}
+}
+
+/**
+ * bgdma_sent_fetched() - what was there before has come back
+ * @tx: of the stream that sent the atomic
+ * @id: transfer
+ * @offset: of the elements in the transfer
+ * @old: what was there
+ * @n: bytes
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_sent_fetched(struct bgdma_tx *tx, u32 id, u32 offset,
+			const void *old, u32 n)
+{
+	struct bgdma_region *region;
+	struct bgdma_sent *sent;
+	struct bgdma_fault fault;
+	u64 off;
+	u32 i;
+
+	lockdep_assert_held(&tx->lock);
+	for (i = tx->tail; i != tx->head; i++) {
+		sent = bgdma_sent_at(tx, i);
+		if (sent->id == id && !sent->ended && n <= sent->fetched)
+			break;
+	}
+	if (i == tx->head || sent->code ||
+	    offset > le32_to_cpu(sent->desc.length) ||
+	    n > le32_to_cpu(sent->desc.length) - offset)
+		return;
+	off = le64_to_cpu(sent->desc.u.at.src_off) + offset;
+	bgdma_slice_begin();
+	region = bgdma_region_get(tx->s->ctx,
+				  le32_to_cpu(sent->desc.u.at.src_region),
+				  &sent->who, BGDMA_RIGHT_WRITE, off, n,
+				  &fault, NULL);
+	if (region) {
+		bgdma_region_write_bytes(region, off, old, n);
+		bgdma_busy_put(&region->busy);
+	} else {
+		sent->code = fault.code;
+		sent->offset = fault.offset;
+		sent->bound = fault.bound;
+	}
+	bgdma_slice_end();
+	if (!sent->code) {
+		sent->fetched -= n;
+		sent->left -= n;
+		bgdma_inj_count(bgdma_sent_late(tx, sent), n);
+	}
+	bgdma_sent_check(tx, sent);
+}

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The sender's ends of flows: numbers for frames, which of them were dealt with,
+ * which are sent again and when, and how many may be on their way.
+ *
+ * A frame is sent again when one that was sent later has arrived, and a little
+ * time has passed in which it could have come another way; or, where nothing comes
+ * back at all, after a time that follows the round trips. A receiver that has no
+ * room says so; then the oldest frame is offered to it again, less and less often,
+ * until it says that it has.
+ */
+#include <linux/slab.h>
+
+#include "../engine/busy.h"
+#include "../engine/ring.h"
+#include "flow.h"
+
+/* In us: bounds of the time after which a frame is sent again. */
+#define BGDMA_RTO_MIN		8000
+#define BGDMA_RTO_MAX		1000000
+#define BGDMA_RTO_FIRST		50000
+
+/* Frames that may be on their way at first. */
+#define BGDMA_CWND_FIRST	64
+#define BGDMA_CWND_MIN		16
+
+/* What has no stream any more may be on its way for so long. */
+#define BGDMA_ORPHAN		HZ
+
+static void bgdma_tx_work(struct work_struct *work);
+
+/**
+ * bgdma_tx_new() - what a stream has on its way: nothing
+ * @ether: of the partition
+ * @s: stream; NULL: the kernel's own
+ *
+ * Context: any.
+ * Return: NULL: no memory.
+ */
+struct bgdma_tx *bgdma_tx_new(struct bgdma_ether *ether, struct bgdma_stream *s)
+{
+	struct bgdma_tx *tx = kzalloc(sizeof(*tx), GFP_NOWAIT | __GFP_NOWARN);
+
+	if (!tx)
+		return NULL;
+	if (s) {
+		tx->sent = kcalloc(BGDMA_SENT_MAX, sizeof(*tx->sent),
+				   GFP_NOWAIT | __GFP_NOWARN);
+		tx->parting = bgdma_parting_get(s->ctx);
+		if (!tx->sent || !tx->parting)
+			goto free;
+		bgdma_stream_init(&tx->late, s->ctx, s->kind, s->id, NULL);
+		tx->issued = s->head;
+	}
+	spin_lock_init(&tx->lock);
+	kref_init(&tx->ref);
+	INIT_LIST_HEAD(&tx->flows);
+	INIT_WORK(&tx->work, bgdma_tx_work);
+	bgdma_waiters_init(&tx->waiters);
+	skb_queue_head_init(&tx->ready);
+	skb_queue_head_init(&tx->spare);
+	tx->ether = ether;
+	tx->s = s;
+	if (s)
+		bgdma_busy_get(&ether->flows->busy);
+	spin_lock(&ether->flows->lock);
+	list_add_tail(&tx->node, &ether->flows->txs);
+	spin_unlock(&ether->flows->lock);
+	return tx;
+free:
+	if (tx->parting)
+		bgdma_parting_put(tx->parting);
+	kfree(tx->sent);
+	kfree(tx);
+	return NULL;
+}
+
+static void bgdma_tx_release(struct kref *ref)
+{
+	struct bgdma_tx *tx = container_of(ref, struct bgdma_tx, ref);
+
+	/* Of a stream: what we say ourselves ends after all others. */
+	if (tx->sent)
+		bgdma_busy_put(&tx->ether->flows->busy);
+	kfree(tx->sent);
+	kfree_rcu(tx, rcu);
+}
+
+/**
+ * bgdma_tx_put() - drop a reference
+ * @tx: which
+ *
+ * Context: any.
+ */
+void bgdma_tx_put(struct bgdma_tx *tx)
+{
+	kref_put(&tx->ref, bgdma_tx_release);
+}
+
+/**
+ * bgdma_tx_provide() - memory for what is sent next
+ * @tx: of a stream
+ * @frames: so many at most, and one page
+ *
+ * Context: tx.lock held.
+ * Return: false: there is not enough.
+ */
+bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames)
+{
+	lockdep_assert_held(&tx->lock);
+	while (skb_queue_len(&tx->spare) < frames) {
+		struct sk_buff *skb = bgdma_frame_new();
+
+		if (!skb)
+			return false;
+		__skb_queue_tail(&tx->spare, skb);
+	}
+	if (!tx->page)
+		tx->page = alloc_page(GFP_NOWAIT | __GFP_NOWARN);
+	return tx->page;
+}
+
+static void bgdma_tx_flow_free(struct rcu_head *rcu)
+{
+	struct bgdma_tx_flow *flow =
+		container_of(rcu, struct bgdma_tx_flow, rcu);
+
+	bgdma_tx_put(flow->tx);
+	kfree(flow);
+}
+
+/* --------------------------------------------------------------------- */
+/* Time                                                                   */
+
+static u32 bgdma_tx_rto(const struct bgdma_tx_flow *flow)
+{
+	u32 rto = BGDMA_RTO_FIRST;
+
+	if (flow->srtt)
+		rto = flow->srtt / 8 + flow->rttvar;
+	rto = clamp_t(u32, rto, BGDMA_RTO_MIN, BGDMA_RTO_MAX);
+	return min_t(u64, (u64)rto << min(flow->tries, 8U), BGDMA_RTO_MAX);
+}
+
+/**
+ * bgdma_tx_arm() - look at a flow again when it has been silent
+ * @flow: which
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_tx_arm(struct bgdma_tx_flow *flow)
+{
+	lockdep_assert_held(&flow->tx->lock);
+	if (!skb_queue_empty(&flow->unacked))
+		mod_delayed_work(bgdma_flow_wq, &flow->timer,
+				 usecs_to_jiffies(bgdma_tx_rto(flow)) + 1);
+}
+
+/* --------------------------------------------------------------------- */
+/* Frames on their way                                                    */
+
+static struct sk_buff *bgdma_tx_copy(struct bgdma_tx_flow *flow,
+				     struct sk_buff *skb)
+{
+	struct sk_buff *copy = skb_copy(skb, GFP_NOWAIT | __GFP_NOWARN);
+	struct bgdma_frame *f;
+
+	if (!copy)
+		return NULL;
+	/* What was payload in pages is behind the head now: only its sum changes. */
+	f = (void *)copy->data;
+	f->flags |= BGDMA_FRAME_AGAIN;
+	f->first = cpu_to_le32(flow->una);
+	f->stamp = cpu_to_le32(bgdma_frame_cb(skb)->stamp);
+	bgdma_frame_refinish(copy);
+	return copy;
+}
+
+/**
+ * bgdma_tx_again() - send a frame once more
+ * @flow: of it
+ * @skb: the frame; a copy goes into tx.ready
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_tx_again(struct bgdma_tx_flow *flow, struct sk_buff *skb)
+{
+	struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
+	struct sk_buff *copy;
+
+	lockdep_assert_held(&flow->tx->lock);
+	cb->stamp = bgdma_flow_clock();
+	if (cb->tries < U16_MAX)
+		cb->tries++;
+	copy = bgdma_tx_copy(flow, skb);
+	if (copy)
+		__skb_queue_tail(&flow->tx->ready, copy);
+}
+
+/**
+ * bgdma_tx_close() - the open frame of a flow gets its number and goes
+ * @flow: which may have none
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_tx_close(struct bgdma_tx_flow *flow)
+{
+	struct sk_buff *skb = flow->open, *clone;
+	struct bgdma_tx *tx = flow->tx;
+	struct bgdma_frame_cb *cb;
+	struct bgdma_frame *f;
+
+	lockdep_assert_held(&tx->lock);
+	if (!skb)
+		return;
+	flow->open = NULL;
+	cb = bgdma_frame_cb(skb);
+	f = (void *)skb->data;
+	cb->psn = flow->next++;
+	cb->stamp = bgdma_flow_clock();
+	f->session = cpu_to_le32(flow->session);
+	f->psn = cpu_to_le32(cb->psn);
+	f->first = cpu_to_le32(flow->una);
+	f->stamp = cpu_to_le32(cb->stamp);
+	f->packets = cpu_to_le16(cb->packets);
+	bgdma_frame_finish(tx->ether, skb);
+	__skb_queue_tail(&flow->unacked, skb);
+	if (skb_queue_len(&flow->unacked) == 1) {
+		flow->heard = jiffies;
+		bgdma_tx_arm(flow);
+	}
+	clone = skb_clone(skb, GFP_NOWAIT | __GFP_NOWARN);
+	if (clone)
+		__skb_queue_tail(&tx->ready, clone);
+}
+
+/**
+ * bgdma_tx_flush() - what is ready goes to the links
+ * @tx: of a stream, or of the kernel
+ *
+ * Context: process context, or inside a slice; no lock of ours held.
+ */
+void bgdma_tx_flush(struct bgdma_tx *tx)
+{
+	struct bgdma_tx_flow *flow;
+	struct sk_buff_head ready;
+	struct sk_buff *skb;
+
+	__skb_queue_head_init(&ready);
+	spin_lock(&tx->lock);
+	if (!tx->dead) {
+		list_for_each_entry(flow, &tx->flows, node)
+			bgdma_tx_close(flow);
+		skb_queue_splice_init(&tx->ready, &ready);
+	}
+	spin_unlock(&tx->lock);
+	/* Softirqs wait until all are on their way. */
+	local_bh_disable();
+	while ((skb = __skb_dequeue(&ready)))
+		bgdma_frame_send(tx->ether, skb);
+	local_bh_enable();
+}
+
+/**
+ * bgdma_tx_room() - may so many more frames be on their way?
+ * @flow: of
+ * @frames: so many
+ *
+ * Context: tx.lock held.
+ */
+bool bgdma_tx_room(const struct bgdma_tx_flow *flow, u32 frames)
+{
+	u32 out = flow->next - flow->una + !!flow->open;
+
+	lockdep_assert_held(&flow->tx->lock);
+	if (flow->stopped)
+		return false;
+	return !out || out + frames <= min(flow->cwnd / 16, flow->limit);
+}
+
+/*
+ * What is on its way is lost, and so is what the receiver knows of the flow: it goes
+ * on with another session.
+ */
+static void bgdma_tx_fail(struct bgdma_tx_flow *flow, u32 code, u64 offset,
+			  u64 bound)
+{
+	struct bgdma_tx *tx = flow->tx;
+	struct sk_buff *skb;
+
+	lockdep_assert_held(&tx->lock);
+	bgdma_tx_close(flow);
+	while ((skb = __skb_dequeue(&flow->unacked))) {
+		if (tx->s)
+			bgdma_sent_lost(tx, skb, code, offset, bound);
+		kfree_skb(skb);
+	}
+	flow->una = flow->next;
+	flow->session = atomic_inc_return(&tx->ether->flows->session);
+	flow->kernel = 0;
+	flow->stopped = false;
+	flow->tries = 0;
+	flow->heard = jiffies;
+	if (tx->s)
+		bgdma_waiters_wake(&tx->waiters);
+	else if (tx->until)
+		queue_work(bgdma_flow_wq, &tx->work);
+}
+
+/* Nothing has come back for so long that nothing will: true. */
+static bool bgdma_tx_silent(struct bgdma_tx_flow *flow)
+{
+	struct bgdma_ether *ether = flow->tx->ether;
+	u32 dead;
+
+	lockdep_assert_held(&flow->tx->lock);
+	if (time_before(jiffies, flow->heard +
+			msecs_to_jiffies(bgdma_ether_timeout(ether))))
+		return false;
+	dead = bgdma_way_dead(ether, flow->key.src, flow->key.dst);
+	if (dead == BGDMA_ROUTE_NONE)
+		bgdma_tx_fail(flow, BGDMA_E_TIMEOUT, flow->key.dst, 0);
+	else
+		bgdma_tx_fail(flow, BGDMA_E_LINK_DOWN,
+			      dead / BGDMA_DIRECTIONS,
+			      dead % BGDMA_DIRECTIONS);
+	return true;
+}
+
+/* Nothing came back for a while. */
+static void bgdma_tx_timeout(struct bgdma_tx_flow *flow)
+{
+	u32 now = bgdma_flow_clock(), rto = bgdma_tx_rto(flow);
+	struct sk_buff *skb = skb_peek(&flow->unacked);
+	s32 left;
+
+	lockdep_assert_held(&flow->tx->lock);
+	if (!skb)
+		return;
+	left = rto - (now - bgdma_frame_cb(skb)->stamp);
+	if (left > 0) {
+		mod_delayed_work(bgdma_flow_wq, &flow->timer,
+				 usecs_to_jiffies(left) + 1);
+		return;
+	}
+	if (bgdma_tx_silent(flow))
+		return;
+	flow->tries++;
+	if (!flow->tx->s && flow->tx->until &&
+	    time_after(jiffies, flow->tx->until)) {
+		queue_work(bgdma_flow_wq, &flow->tx->work);
+		return;
+	}
+	if (!flow->stopped)
+		flow->cwnd = max_t(u32, flow->cwnd / 2, BGDMA_CWND_MIN * 16);
+	bgdma_tx_again(flow, skb);
+	bgdma_tx_arm(flow);
+}
+
+static void bgdma_tx_timer(struct work_struct *work)
+{
+	struct bgdma_tx_flow *flow =
+		container_of(to_delayed_work(work), struct bgdma_tx_flow,
+			     timer);
+	struct bgdma_tx *tx = flow->tx;
+
+	spin_lock(&tx->lock);
+	if (!tx->dead)
+		bgdma_tx_timeout(flow);
+	spin_unlock(&tx->lock);
+	bgdma_tx_flush(tx);
+}
+
+/* --------------------------------------------------------------------- */
+/* Flows come and go                                                      */
+
+/**
+ * bgdma_tx_flow() - a flow of a stream
+ * @tx: of the stream
+ * @key: names it
+ *
+ * Context: tx.lock held.
+ * Return: the flow, made if need be; NULL: no memory.
+ */
+struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
+				    const struct bgdma_flow_key *key)
+{
+	struct bgdma_flows *flows = tx->ether->flows;
+	struct bgdma_tx_flow *flow;
+
+	lockdep_assert_held(&tx->lock);
+	list_for_each_entry(flow, &tx->flows, node) {
+		if (!memcmp(&flow->key, key, sizeof(*key))) {
+			/* Mostly it is the last again. */
+			list_move(&flow->node, &tx->flows);
+			return flow;
+		}
+	}
+	flow = kzalloc(sizeof(*flow), GFP_NOWAIT | __GFP_NOWARN);
+	if (!flow)
+		return NULL;
+	kref_get(&tx->ref);
+	flow->tx = tx;
+	flow->key = *key;
+	flow->session = atomic_inc_return(&flows->session);
+	flow->next = get_random_u32();
+	flow->una = flow->next;
+	flow->limit = BGDMA_RX_WINDOW;
+	flow->cwnd = BGDMA_CWND_FIRST * 16;
+	skb_queue_head_init(&flow->unacked);
+	INIT_DELAYED_WORK(&flow->timer, bgdma_tx_timer);
+	list_add(&flow->node, &tx->flows);
+	spin_lock(&flows->lock);
+	hash_add_rcu(flows->tx, &flow->hash, bgdma_flow_hash(key));
+	spin_unlock(&flows->lock);
+	return flow;
+}
+
+/**
+ * bgdma_tx_quiet() - is nothing on its way?
+ * @tx: of a stream
+ *
+ * Context: tx.lock held.
+ */
+bool bgdma_tx_quiet(const struct bgdma_tx *tx)
+{
+	const struct bgdma_tx_flow *flow;
+
+	lockdep_assert_held(&tx->lock);
+	list_for_each_entry(flow, &tx->flows, node) {
+		if (flow->open || !skb_queue_empty(&flow->unacked))
+			return false;
+	}
+	return true;
+}
+
+/**
+ * bgdma_tx_orphan() - a stream is no more
+ * @tx: of the stream
+ *
+ * What was sent still arrives, if the other side takes it soon.
+ *
+ * Context: may sleep.
+ */
+void bgdma_tx_orphan(struct bgdma_tx *tx)
+{
+	bool quiet;
+
+	bgdma_tx_flush(tx);
+	spin_lock(&tx->lock);
+	tx->s = NULL;
+	tx->until = (jiffies + BGDMA_ORPHAN) | 1;
+	quiet = bgdma_tx_quiet(tx);
+	spin_unlock(&tx->lock);
+	bgdma_waiters_end(&tx->waiters);
+	if (quiet)
+		queue_work(bgdma_flow_wq, &tx->work);
+}
+
+/* Nothing is on its way any more. */
+static void bgdma_tx_free(struct bgdma_tx *tx)
+{
+	struct bgdma_flows *flows = tx->ether->flows;
+	struct bgdma_tx_flow *flow, *next;
+
+	list_for_each_entry_safe(flow, next, &tx->flows, node) {
+		spin_lock(&flows->lock);
+		hash_del_rcu(&flow->hash);
+		spin_unlock(&flows->lock);
+		cancel_delayed_work_sync(&flow->timer);
+		kfree_skb(flow->open);
+		skb_queue_purge(&flow->unacked);
+		list_del(&flow->node);
+		call_rcu(&flow->rcu, bgdma_tx_flow_free);
+	}
+	skb_queue_purge(&tx->ready);
+	skb_queue_purge(&tx->spare);
+	if (tx->page)
+		__free_page(tx->page);
+	if (tx->parting)
+		bgdma_parting_put(tx->parting);
+	bgdma_tx_put(tx);
+}
+
+/**
+ * bgdma_tx_stop() - give up what is on its way
+ * @tx: in no list; without a stream
+ *
+ * Context: may sleep.
+ */
+void bgdma_tx_stop(struct bgdma_tx *tx)
+{
+	bool mine;
+
+	spin_lock(&tx->lock);
+	mine = !tx->dead;
+	tx->dead = true;
+	spin_unlock(&tx->lock);
+	if (mine)
+		bgdma_tx_free(tx);
+}
+
+static void bgdma_tx_work(struct work_struct *work)
+{
+	struct bgdma_tx *tx = container_of(work, struct bgdma_tx, work);
+	struct bgdma_flows *flows = tx->ether->flows;
+
+	spin_lock(&flows->lock);
+	list_del_init(&tx->node);
+	spin_unlock(&flows->lock);
+	bgdma_tx_stop(tx);
+}
+
+static void bgdma_tx_lose(struct bgdma_tx *tx, u64 kernel)
+{
+	struct bgdma_tx_flow *flow;
+
+	spin_lock(&tx->lock);
+	if (!tx->dead) {
+		list_for_each_entry(flow, &tx->flows, node) {
+			if (flow->kernel == kernel)
+				bgdma_tx_fail(flow, BGDMA_E_PEER_DOWN,
+					      flow->key.dst, 0);
+		}
+	}
+	spin_unlock(&tx->lock);
+}
+
+/**
+ * bgdma_tx_lost() - a kernel is no more
+ * @flows: of the partition
+ * @kernel: its number
+ *
+ * Context: one at a time, and none beside bgdma_flows_end().
+ */
+void bgdma_tx_lost(struct bgdma_flows *flows, u64 kernel)
+{
+	struct bgdma_tx *tx;
+	LIST_HEAD(done);
+
+	spin_lock(&flows->lock);
+	while (!list_empty(&flows->txs)) {
+		tx = list_first_entry(&flows->txs, struct bgdma_tx, node);
+		list_move(&tx->node, &done);
+		if (!kref_get_unless_zero(&tx->ref))
+			continue;
+		spin_unlock(&flows->lock);
+		bgdma_tx_lose(tx, kernel);
+		bgdma_tx_put(tx);
+		cond_resched();
+		spin_lock(&flows->lock);
+	}
+	list_splice(&done, &flows->txs);
+	spin_unlock(&flows->lock);
+}

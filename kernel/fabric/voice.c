@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a kernel has to say to others by itself: answers of gates, refusals, what an
+ * atomic found, and that a context has left. Each goes as a frame of a flow of the
+ * kernel's own, so it arrives, once, and after what was said before.
+ */
+#include <linux/delay.h>
+#include <linux/slab.h>
+
+#include "../engine/busy.h"
+#include "check.h"
+#include "flow.h"
+#include "loopback.h"
+
+/**
+ * bgdma_voice_new() - let a partition have one
+ * @flows: of the partition
+ *
+ * Return: false: no memory.
+ */
+bool bgdma_voice_new(struct bgdma_flows *flows)
+{
+	flows->voice = bgdma_tx_new(flows->ether, NULL);
+	return flows->voice;
+}
+
+static u32 bgdma_voice_home(const struct bgdma_ether *ether)
+{
+	return ether->local.n ? ether->local.run[0].first : 0;
+}
+
+/* @p: all but its bytes. */
+static bool bgdma_voice_frame(struct bgdma_tx *tx, u32 dst,
+			      const struct bgdma_wire_packet *p,
+			      const void *payload, u32 n)
+{
+	const struct bgdma_flow_key key = {
+		.inc = (u32)tx->ether->kernel,
+		.src = bgdma_voice_home(tx->ether),
+		.dst = dst,
+		.tag = BGDMA_FLOW_KERNEL,
+		.ctx = BGDMA_CTX_ANY,
+	};
+	struct bgdma_wire_packet *to;
+	struct bgdma_tx_flow *flow;
+	struct sk_buff *skb;
+
+	lockdep_assert_held(&tx->lock);
+	flow = bgdma_tx_flow(tx, &key);
+	if (!flow || !bgdma_tx_provide(tx, 1))
+		return false;
+	skb = __skb_dequeue(&tx->spare);
+	bgdma_frame_begin(skb, &key);
+	to = bgdma_frame_packet(skb);
+	*to = *p;
+	to->bytes = cpu_to_le32(n);
+	bgdma_frame_copy(skb, payload, n, &tx->page);
+	flow->open = skb;
+	bgdma_tx_close(flow);
+	return true;
+}
+
+static void bgdma_voice_say(struct bgdma_ether *ether, u32 dst,
+			    const struct bgdma_wire_packet *p,
+			    const void *payload, u32 n)
+{
+	struct bgdma_tx *tx = ether->flows->voice;
+	bool said;
+
+	spin_lock(&tx->lock);
+	said = tx->dead || bgdma_voice_frame(tx, dst, p, payload, n);
+	spin_unlock(&tx->lock);
+	if (said)
+		bgdma_tx_flush(tx);
+	else
+		pr_warn_ratelimited("bgdma: no memory to tell node %u something\n",
+				    dst);
+}
+
+/**
+ * bgdma_voice_answer() - a gate answers an origin behind the links
+ * @from: whose gate it is
+ * @answer: to whom, and what
+ *
+ * Context: inside a slice.
+ */
+void bgdma_voice_answer(const struct bgdma_ctx *from,
+			const struct bgdma_answer *answer)
+{
+	const struct bgdma_wire_answer wire = {
+		.counter = cpu_to_le32(answer->counter),
+		.region = cpu_to_le32(answer->region),
+		.epoch = cpu_to_le32(answer->epoch),
+		.code = cpu_to_le32(answer->code),
+		.rank = cpu_to_le32(from->rank),
+		.incarnation = cpu_to_le32(from->who.incarnation),
+		.ctx = cpu_to_le16(from->id),
+	};
+	const struct bgdma_wire_packet p = {
+		.kind = BGDMA_WIRE_ANSWER,
+		.dst_inc = cpu_to_le32(answer->to.incarnation),
+		.desc.dst_ctx = cpu_to_le16(answer->to.ctx),
+	};
+
+	bgdma_voice_say(from->partition->ether, answer->to.rank, &p, &wire,
+			sizeof(wire));
+}
+
+/**
+ * bgdma_voice_refused() - a descriptor from behind the links was refused here
+ * @s: its stream, or what stands for it, with s->x.fault
+ *
+ * Context: process context.
+ */
+void bgdma_voice_refused(const struct bgdma_stream *s)
+{
+	const struct bgdma_event event = bgdma_refused_event(s);
+	const struct bgdma_wire_packet p = {
+		.kind = BGDMA_WIRE_EVENT,
+		.dst_inc = cpu_to_le32(s->who.incarnation),
+		.desc.dst_ctx = cpu_to_le16(s->who.ctx),
+	};
+
+	bgdma_voice_say(s->ctx->partition->ether, s->who.rank, &p, &event,
+			sizeof(event));
+}
+
+/**
+ * bgdma_voice_fetched() - what was at some elements before goes to who asked
+ * @flow: by which the atomic came
+ * @p: its packet
+ * @offset: of the elements in the transfer
+ * @old: what was there
+ * @n: bytes
+ *
+ * Context: inside a slice.
+ */
+void bgdma_voice_fetched(struct bgdma_rx_flow *flow,
+			 const struct bgdma_wire_packet *p, u32 offset,
+			 const void *old, u32 n)
+{
+	const struct bgdma_wire_packet back = {
+		.kind = BGDMA_WIRE_FETCHED,
+		.dst_inc = cpu_to_le32(flow->key.inc),
+		.id = p->id,
+		.offset = cpu_to_le32(offset),
+		.desc.dst_ctx = cpu_to_le16(flow->key.ctx),
+		/* Where it was, which is not where the kernel speaks from. */
+		.desc.dst_rank = cpu_to_le32(flow->key.dst),
+		.desc.cookie = cpu_to_le64((u64)flow->key.tag << 1 |
+					   flow->key.adaptive),
+	};
+
+	bgdma_voice_say(flow->ether, flow->key.src, &back, old, n);
+}
+
+/* --------------------------------------------------------------------- */
+/* Contexts that leave                                                    */
+
+static void bgdma_parting_tell(struct bgdma_ether *ether, u32 dst, void *arg)
+{
+	const struct bgdma_parting *parting = arg;
+	const struct bgdma_wire_gone gone = {
+		.rank = cpu_to_le32(parting->who.rank),
+		.incarnation = cpu_to_le32(parting->who.incarnation),
+		.uid = cpu_to_le32(from_kuid_munged(&init_user_ns,
+						    parting->uid)),
+		.ctx = cpu_to_le16(parting->who.ctx),
+	};
+	const struct bgdma_wire_packet p = { .kind = BGDMA_WIRE_GONE };
+
+	bgdma_voice_say(ether, dst, &p, &gone, sizeof(gone));
+}
+
+static void bgdma_parting_work(struct work_struct *work)
+{
+	struct bgdma_parting *parting =
+		container_of(work, struct bgdma_parting, work);
+
+	bgdma_kernels_each(parting->ether, bgdma_parting_tell, parting);
+	bgdma_busy_put(&parting->ether->flows->busy);
+	kfree(parting);
+}
+
+static void bgdma_parting_release(struct kref *ref)
+{
+	struct bgdma_parting *parting =
+		container_of(ref, struct bgdma_parting, ref);
+
+	queue_work(bgdma_flow_wq, &parting->work);
+}
+
+/**
+ * bgdma_parting_put() - one thing less that has to arrive first
+ * @parting: of a context; may be gone afterwards
+ */
+void bgdma_parting_put(struct bgdma_parting *parting)
+{
+	kref_put(&parting->ref, bgdma_parting_release);
+}
+
+/**
+ * bgdma_parting_get() - what tells others that a context has left
+ * @ctx: of ours
+ *
+ * Context: any.
+ * Return: with a reference for the caller; NULL: no memory.
+ */
+struct bgdma_parting *bgdma_parting_get(struct bgdma_ctx *ctx)
+{
+	struct bgdma_parting *parting = READ_ONCE(ctx->parting), *old;
+
+	if (parting)
+		goto out;
+	parting = kzalloc(sizeof(*parting), GFP_NOWAIT | __GFP_NOWARN);
+	if (!parting)
+		return NULL;
+	kref_init(&parting->ref);	/* the context's */
+	parting->who = ctx->who;
+	parting->uid = ctx->user->uid;
+	parting->ether = ctx->partition->ether;
+	INIT_WORK(&parting->work, bgdma_parting_work);
+	old = cmpxchg(&ctx->parting, NULL, parting);
+	if (old) {
+		kfree(parting);
+		parting = old;
+	} else {
+		bgdma_busy_get(&parting->ether->flows->busy);
+	}
+out:
+	kref_get(&parting->ref);
+	return parting;
+}
+
+/**
+ * bgdma_parting_left() - a context is no more
+ * @ctx: all of its streams were killed
+ *
+ * Others are told when what it sent has arrived.
+ *
+ * Context: may sleep.
+ */
+void bgdma_parting_left(struct bgdma_ctx *ctx)
+{
+	struct bgdma_parting *parting;
+
+	while (!(parting = bgdma_parting_get(ctx)))
+		msleep(20);
+	WRITE_ONCE(ctx->parting, NULL);
+	/* The one that was just got, and the context's. */
+	bgdma_parting_put(parting);
+	bgdma_parting_put(parting);
+}
+
+/* --------------------------------------------------------------------- */
+/* What others say                                                        */
+
+static struct bgdma_ctx *bgdma_hear_target(struct bgdma_rx_flow *flow,
+					   const struct bgdma_wire_packet *p)
+{
+	struct bgdma_ctx *target;
+
+	target = bgdma_partition_peer(flow->ether->part, flow->key.dst,
+				      le16_to_cpu(p->desc.dst_ctx));
+	if (target && target->who.incarnation != le32_to_cpu(p->dst_inc)) {
+		bgdma_busy_put(&target->busy);
+		target = NULL;
+	}
+	return target;
+}
+
+static void bgdma_hear_answer(struct bgdma_rx_flow *flow,
+			      const struct bgdma_wire_packet *p,
+			      const struct bgdma_wire_answer *wire)
+{
+	const struct bgdma_principal from = {
+		.rank = le32_to_cpu(wire->rank),
+		.ctx = le16_to_cpu(wire->ctx),
+		.incarnation = le32_to_cpu(wire->incarnation),
+	};
+	struct bgdma_ctx *target;
+	struct bgdma_answer answer = {
+		.counter = le32_to_cpu(wire->counter),
+		.region = le32_to_cpu(wire->region),
+		.epoch = le32_to_cpu(wire->epoch),
+		.code = le32_to_cpu(wire->code),
+	};
+
+	bgdma_slice_begin();
+	target = bgdma_hear_target(flow, p);
+	if (target) {
+		answer.to = target->who;
+		set_bit(from.rank % 1024, target->talked);
+		bgdma_deliver_answer(target, &from, &answer);
+		bgdma_busy_put(&target->busy);
+	}
+	bgdma_slice_end();
+}
+
+static void bgdma_hear_event(struct bgdma_rx_flow *flow,
+			     const struct bgdma_wire_packet *p,
+			     const struct bgdma_event *event)
+{
+	struct bgdma_ctx *target;
+
+	if (event->type != BGDMA_EVENT_REFUSED)
+		return;
+	bgdma_slice_begin();
+	target = bgdma_hear_target(flow, p);
+	if (target) {
+		bgdma_event_post(target, event);
+		bgdma_busy_put(&target->busy);
+	}
+	bgdma_slice_end();
+}
+
+static void bgdma_hear_fetched(struct bgdma_rx_flow *flow,
+			       const struct bgdma_wire_packet *p,
+			       const void *old)
+{
+	u64 cookie = le64_to_cpu(p->desc.cookie);
+	const struct bgdma_flow_key key = {
+		.inc = le32_to_cpu(p->dst_inc),
+		.src = flow->key.dst,
+		.dst = le32_to_cpu(p->desc.dst_rank),
+		.tag = cookie >> 1,
+		.ctx = le16_to_cpu(p->desc.dst_ctx),
+		.adaptive = cookie & 1,
+	};
+
+	bgdma_tx_fetched(flow->ether->flows, &key, le32_to_cpu(p->id),
+			 le32_to_cpu(p->offset), old, le32_to_cpu(p->bytes));
+}
+
+/**
+ * struct bgdma_news - a context that is said to have left
+ * @work: sees to it
+ * @flows: of the partition
+ * @kernel: which says so
+ * @gone: who
+ */
+struct bgdma_news {
+	struct work_struct work;
+	struct bgdma_flows *flows;
+	u64 kernel;
+	struct bgdma_wire_gone gone;
+};
+
+static void bgdma_news_work(struct work_struct *work)
+{
+	struct bgdma_news *news = container_of(work, struct bgdma_news, work);
+	const struct bgdma_wire_gone *gone = &news->gone;
+	struct bgdma_flows *flows = news->flows;
+	struct bgdma_ctx *ghost;
+
+	mutex_lock(&flows->mutex);
+	ghost = bgdma_ghost_get(flows, news->kernel, le32_to_cpu(gone->rank),
+				le16_to_cpu(gone->ctx),
+				le32_to_cpu(gone->incarnation));
+	if (ghost) {
+		ghost->user->uid = make_kuid(&init_user_ns,
+					     le32_to_cpu(gone->uid));
+		bgdma_ghost_gone(flows, ghost);
+	}
+	mutex_unlock(&flows->mutex);
+	bgdma_busy_put(&flows->busy);
+	kfree(news);
+}
+
+/* Not here: the stream that hears it is one of those that may have to end. */
+static void bgdma_hear_gone(struct bgdma_rx_flow *flow,
+			    const struct bgdma_wire_gone *gone)
+{
+	struct bgdma_news *news;
+
+	if (le16_to_cpu(gone->ctx) >= BGDMA_CTX_PER_NODE ||
+	    le32_to_cpu(gone->rank) >= flow->ether->part->size ||
+	    bgdma_way_kernel(flow->ether, le32_to_cpu(gone->rank)) !=
+	    bgdma_ghost_kernel(flow->s.ctx))
+		return;
+	news = kmalloc(sizeof(*news), GFP_KERNEL | __GFP_NOFAIL);
+	INIT_WORK(&news->work, bgdma_news_work);
+	news->flows = flow->ether->flows;
+	news->kernel = bgdma_ghost_kernel(flow->s.ctx);
+	news->gone = *gone;
+	if (!bgdma_busy_get(&news->flows->busy)) {
+		kfree(news);
+		return;
+	}
+	queue_work(bgdma_flow_wq, &news->work);
+}
+
+/**
+ * bgdma_hear() - another kernel says something
+ * @flow: of the kernel
+ * @p: packet, well-formed
+ * @payload: its payload
+ *
+ * Context: may sleep.
+ */
+void bgdma_hear(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
+		const void *payload)
+{
+	switch (p->kind) {
+	case BGDMA_WIRE_ANSWER:
+		bgdma_hear_answer(flow, p, payload);
+		break;
+	case BGDMA_WIRE_EVENT:
+		bgdma_hear_event(flow, p, payload);
+		break;
+	case BGDMA_WIRE_FETCHED:
+		bgdma_hear_fetched(flow, p, payload);
+		break;
+	case BGDMA_WIRE_GONE:
+		bgdma_hear_gone(flow, payload);
+		break;
+	}
+}

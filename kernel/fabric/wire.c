@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Is what came over a link well-formed? Pure: looks at nothing but the head of a
+ * frame, whose checksum was right, so who sends nonsense does so on purpose.
+ */
+#ifdef __KERNEL__
+#include <linux/build_bug.h>
+
+#include <asm/byteorder.h>
+#endif
+
+#include "check.h"
+
+static bool bgdma_wire_inline(const struct bgdma_wire_packet *p, u32 length)
+{
+	return p->desc.op == BGDMA_OP_MEMFIFO && !p->bytes && !p->offset &&
+	       length <= BGDMA_INLINE_MAX;
+}
+
+/* No piece crosses from one packet of a reception FIFO into the next. */
+static bool bgdma_wire_memfifo(u32 length, u32 offset, u32 bytes)
+{
+	if (!bytes)
+		return !length;
+	return offset / BGDMA_PACKET_MAX ==
+	       (offset + bytes - 1) / BGDMA_PACKET_MAX;
+}
+
+static bool bgdma_wire_atomic(const struct bgdma_desc *d, u32 length,
+			      u32 offset, u32 bytes)
+{
+	u32 op = le16_to_cpu(d->dispatch) >> 8;
+	u32 type = le16_to_cpu(d->dispatch) & 0xff;
+	u32 size;
+
+	if (op >= BGDMA_ATOMIC_OP_COUNT || type >= BGDMA_ATOMIC_TYPE_COUNT)
+		return false;
+	size = type == BGDMA_ATOMIC_S32 || type == BGDMA_ATOMIC_U32 ? 4 : 8;
+	/* One element has its operand in the descriptor, or brings it. */
+	return bytes && bytes <= BGDMA_WIRE_ATOMIC && !(length % size) &&
+	       !(offset % size) && !(bytes % size) &&
+	       (op != BGDMA_ATOMIC_CAS || length == size);
+}
+
+/* A piece of a transfer, as its descriptor says. */
+static bool bgdma_wire_piece(const struct bgdma_wire_packet *p)
+{
+	const struct bgdma_desc *d = &p->desc;
+	u32 length = le32_to_cpu(d->length);
+	u32 offset = le32_to_cpu(p->offset);
+	u32 bytes = le32_to_cpu(p->bytes);
+
+	if (length > BGDMA_LENGTH_MAX || offset > length ||
+	    bytes > length - offset)
+		return false;
+	if (d->flags & BGDMA_DESC_INLINE)
+		return bgdma_wire_inline(p, length);
+	switch (d->op) {
+	case BGDMA_OP_PUT:
+		return bytes || !length;
+	case BGDMA_OP_MEMFIFO:
+		return bgdma_wire_memfifo(length, offset, bytes);
+	case BGDMA_OP_RGET:
+		return !offset && bytes == length && length &&
+		       !(length % sizeof(*d)) &&
+		       length <= BGDMA_RGET_DESC_MAX * sizeof(*d);
+	case BGDMA_OP_ATOMIC:
+		return bgdma_wire_atomic(d, length, offset, bytes);
+	case BGDMA_OP_EPOCH_BEGIN:
+	case BGDMA_OP_EPOCH_CLOSE:
+	case BGDMA_OP_EPOCH_END:
+		return !length && d->epoch;
+	default:
+		return false;
+	}
+}
+
+/**
+ * bgdma_wire_packet_check() - can a packet be what its sender meant?
+ * @p: packet
+ *
+ * What it names is looked up when it is delivered.
+ */
+bool bgdma_wire_packet_check(const struct bgdma_wire_packet *p)
+{
+	static const u32 fixed[] = {
+		[BGDMA_WIRE_ANSWER] = sizeof(struct bgdma_wire_answer),
+		[BGDMA_WIRE_EVENT] = sizeof(struct bgdma_event),
+		[BGDMA_WIRE_GONE] = sizeof(struct bgdma_wire_gone),
+	};
+	u32 bytes = le32_to_cpu(p->bytes);
+
+	if (p->resv || p->flags & ~BGDMA_WIRE_FLAGS || p->desc.resv)
+		return false;
+	if (p->flags & BGDMA_WIRE_REMOTE && !p->dst_inc)
+		return false;
+	switch (p->kind) {
+	case BGDMA_WIRE_PIECE:
+		return bgdma_wire_piece(p);
+	case BGDMA_WIRE_ABORT:
+		return le32_to_cpu(p->desc.length) <= BGDMA_LENGTH_MAX &&
+		       le32_to_cpu(p->offset) <= le32_to_cpu(p->desc.length);
+	case BGDMA_WIRE_FETCHED:
+		return bytes && bytes <= BGDMA_WIRE_ATOMIC;
+	case BGDMA_WIRE_ANSWER:
+	case BGDMA_WIRE_EVENT:
+	case BGDMA_WIRE_GONE:
+		return bytes == fixed[p->kind];
+	default:
+		return false;
+	}
+}
+
+/**
+ * bgdma_wire_payload() - bytes of payload that a packet has
+ * @p: a good one
+ */
+u32 bgdma_wire_payload(const struct bgdma_wire_packet *p)
+{
+	return p->kind == BGDMA_WIRE_ABORT ? 0 : le32_to_cpu(p->bytes);
+}
+
+/**
+ * bgdma_wire_frame_check() - is a frame what it says?
+ * @f: its head, of f.head bytes that are there
+ * @payload: bytes that follow
+ *
+ * Return: true for a frame of data or an acknowledgment with all of its parts.
+ */
+bool bgdma_wire_frame_check(const struct bgdma_frame *f, u32 payload)
+{
+	const struct bgdma_wire_packet *p = (const void *)(f + 1);
+	u32 i, n = le16_to_cpu(f->packets);
+	u64 sum = 0;
+
+	BUILD_BUG_ON(sizeof(struct bgdma_frame) != 72);
+	BUILD_BUG_ON(sizeof(struct bgdma_wire_packet) != 88);
+
+	if (f->flags & ~BGDMA_FRAME_FLAGS || le32_to_cpu(f->bytes) != payload)
+		return false;
+	if (f->type == BGDMA_FRAME_ACK)
+		return n <= BGDMA_WIRE_RESULTS && !payload &&
+		       le16_to_cpu(f->head) == sizeof(*f) +
+				sizeof(struct bgdma_wire_ack) +
+				n * sizeof(struct bgdma_wire_result);
+	if (f->type != BGDMA_FRAME_DATA || !n ||
+	    le16_to_cpu(f->head) != sizeof(*f) + n * sizeof(*p))
+		return false;
+	for (i = 0; i < n; i++) {
+		if (!bgdma_wire_packet_check(&p[i]))
+			return false;
+		sum += bgdma_wire_payload(&p[i]);
+	}
+	return sum == payload;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Network namespaces for the nodes of a partition.
+ */
+#include "links.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "utils.h"
+
+static int home = -1, away[LINKS_MAX];
+static uint32_t nodes;
+
+/* A command of the shell that has to succeed. */
+static void __attribute__((format(printf, 1, 2)))
+shell(const char *format, ...)
+{
+	char command[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
+	if (system(command)) {
+		fprintf(stderr, "# failed: %s\n", command);
+		must(-EINVAL);
+	}
+}
+
+static int here(void)
+{
+	int fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+
+	return (int)must(fd < 0 ? -errno : fd);
+}
+
+static uint32_t size_of(const char *dims)
+{
+	unsigned int x = 1, y = 1, z = 1;
+
+	return sscanf(dims, "%ux%ux%u", &x, &y, &z) > 0 ? x * y * z : 0;
+}
+
+/* In our own namespace: a link from the bridge to that of a process. */
+static int link_new(void *arg)
+{
+	const char *mtu = getenv("BGDMA_TEST_MTU");
+	uint32_t rank = *(uint32_t *)arg;
+
+	if (!mtu)
+		mtu = "1500";
+	must(setns(home, CLONE_NEWNET) ? -errno : 0);
+	shell("/usr/sbin/ip link add bg%u mtu %s type veth peer name bg0 mtu %s netns %d",
+	      rank, mtu, mtu, (int)getppid());
+	shell("/usr/sbin/ip link set bg%u master bridge up", rank);
+	return 0;
+}
+
+static void namespace_new(uint32_t rank)
+{
+	must(unshare(CLONE_NEWNET) ? -errno : 0);
+	away[rank] = here();
+	must(in_child(link_new, &rank));
+	shell("/usr/sbin/ip link set bg0 up");
+	must(setns(home, CLONE_NEWNET) ? -errno : 0);
+}
+
+static void node_join(uint32_t rank, const char *dims, const char *more)
+{
+	const char *netem = getenv("BGDMA_TEST_NETEM");
+
+	links_enter(rank);
+	if (netem)
+		shell("/usr/sbin/tc qdisc add dev bg0 root netem %s", netem);
+	shell("bgdma partition add %s dims %s mode 0666 nodes %u %s >&2",
+	      PARTITION, dims, rank, more);
+	shell("bgdma link add dev bg0 partition %s hello 100 >&2", PARTITION);
+	links_leave();
+}
+
+bool links_new(const char *dims, const char *more)
+{
+	uint32_t rank;
+
+	nodes = 0;
+	if (!getenv("BGDMA_TEST_LINKS") || size_of(dims) > LINKS_MAX)
+		return false;
+	home = here();
+	shell("/usr/sbin/ip link add bridge type bridge && /usr/sbin/ip link set bridge up");
+	nodes = size_of(dims);
+	for (rank = 0; rank < nodes; rank++)
+		namespace_new(rank);
+	for (rank = 0; rank < nodes; rank++)
+		node_join(rank, dims, more);
+	return true;
+}
+
+void links_enter(uint32_t rank)
+{
+	if (rank < nodes)
+		must(setns(away[rank], CLONE_NEWNET) ? -errno : 0);
+}
+
+void links_leave(void)
+{
+	if (nodes)
+		must(setns(home, CLONE_NEWNET) ? -errno : 0);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A partition that is spread over network namespaces, one for each node, joined by
+ * a bridge: what the tests of a partition in one kernel run on, unchanged, when
+ * BGDMA_TEST_LINKS is set. BGDMA_TEST_MTU is that of the links, BGDMA_TEST_NETEM
+ * what `tc qdisc add ... netem` is told for each, as "loss 5% duplicate 1%".
+ */
+#ifndef BGDMA_SELFTESTS_LINKS_H
+#define BGDMA_SELFTESTS_LINKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Nodes that have a namespace; partitions with more are as ever. */
+#define LINKS_MAX	16
+
+/*
+ * Make the partition PARTITION in the network namespace of the caller, which is
+ * his own; false: not wanted, or too large. Ends the test when it fails.
+ */
+bool links_new(const char *dims, const char *more);
+
+/*
+ * Go to the namespace of a node; links_leave() goes back. Nothing happens where the
+ * partition is in one.
+ */
+void links_enter(uint32_t rank);
+void links_leave(void);
+
+#endif /* BGDMA_SELFTESTS_LINKS_H */
