@@ -324,6 +324,9 @@ static void bgdma_desc_remember(struct bgdma_stream *s)
 		return;
 	if (d->flags & BGDMA_DESC_GROUP)
 		return;
+	/* It is looked for what is on its way. */
+	if (d->flags & BGDMA_DESC_FENCE && s->tx)
+		return;
 	memcpy(s->good, d, sizeof(s->good));
 	s->has_good = true;
 }
@@ -342,36 +345,57 @@ static u32 bgdma_group_begin(struct bgdma_stream *s)
 	return s->remote ? bgdma_group_localize(s) : bgdma_fabric(s)->line(s);
 }
 
+/* Its injection counter: 0 if it is good, or has none, or what is wrong. */
+static __always_inline int bgdma_op_counter(struct bgdma_stream *s)
+{
+	struct bgdma_xfer *x = &s->x;
+	int slot;
+
+	if (x->desc.inj_ctr == cpu_to_le32(BGDMA_NONE))
+		return 0;
+	bgdma_slice_begin();
+	slot = bgdma_inj_slot(s);
+	bgdma_slice_end();
+	if (likely(slot >= 0))
+		return 0;
+	x->fault = (struct bgdma_fault) {
+		.code = -slot,
+		.offset = le32_to_cpu(x->desc.inj_ctr),
+	};
+	return x->fault.code;
+}
+
+/* One that is not as the last was: what is wrong, or BGDMA_STEP_WAIT at a fence. */
+static noinline int bgdma_op_look(struct bgdma_stream *s)
+{
+	struct bgdma_xfer *x = &s->x;
+	int code = bgdma_desc_check(s, &x->fault);
+
+	if (!code)
+		code = bgdma_group_begin(s);
+	if (code) {
+		x->fault.code = code;
+		return code;
+	}
+	bgdma_desc_remember(s);
+	if (likely(!s->tx || !(x->desc.flags & BGDMA_DESC_FENCE)))
+		return 0;
+	return bgdma_op_counter(s) ?: bgdma_fabric(s)->fence(s);
+}
+
 /* What must be good before anything moves. */
 static int bgdma_op_start(struct bgdma_stream *s)
 {
-	struct bgdma_xfer *x = &s->x;
+	int ret;
 
 	if (!bgdma_desc_known(s) && !bgdma_desc_retargeted(s)) {
-		u32 code = bgdma_desc_check(s, &x->fault);
-
-		if (!code)
-			code = bgdma_group_begin(s);
-		if (code) {
-			x->fault.code = code;
-			return code;
-		}
-		bgdma_desc_remember(s);
+		ret = bgdma_op_look(s);
+		if (unlikely(ret))
+			return ret;
 	}
-	if (x->desc.inj_ctr != cpu_to_le32(BGDMA_NONE)) {
-		int slot;
-
-		bgdma_slice_begin();
-		slot = bgdma_inj_slot(s);
-		bgdma_slice_end();
-		if (unlikely(slot < 0)) {
-			x->fault = (struct bgdma_fault) {
-				.code = -slot,
-				.offset = le32_to_cpu(x->desc.inj_ctr),
-			};
-			return x->fault.code;
-		}
-	}
+	ret = bgdma_op_counter(s);
+	if (unlikely(ret))
+		return ret;
 	trace_bgdma_execute(s);
 	return 0;
 }
@@ -561,9 +585,6 @@ out:
 static __always_inline int bgdma_op_run(struct bgdma_stream *s, long *budget,
 					u32 each)
 {
-	if (unlikely(s->x.desc.flags & BGDMA_DESC_FENCE) && s->tx &&
-	    bgdma_fabric(s)->fence(s))
-		return BGDMA_STEP_WAIT;
 	if (s->x.desc.flags & BGDMA_DESC_INLINE)
 		return bgdma_run_inline(s, budget, each);
 	if (s->x.desc.op == BGDMA_OP_PUT || s->x.desc.op == BGDMA_OP_LOCAL_COPY)
@@ -597,17 +618,29 @@ static __always_inline int bgdma_stream_next(struct bgdma_stream *s,
 	if (unlikely(ret < 0))
 		return x->fault.code;
 	ret = bgdma_op_start(s);
-	WRITE_ONCE(x->active, !ret);
+	WRITE_ONCE(x->active, ret <= 0);
 	return ret;
 }
 
 /* Of a stream that has, or had, something on its way over links. */
-static noinline void bgdma_xfer_left(struct bgdma_stream *s, int ret)
+static noinline void bgdma_xfer_left(struct bgdma_stream *s)
 {
-	if (ret == BGDMA_STEP_SENT)
-		return;
 	trace_bgdma_done(s);
 	bgdma_fabric(s)->ended(s);
+}
+
+/* A step that did not end the transfer here: true, if the stream has another. */
+static noinline bool bgdma_xfer_goes_on(struct bgdma_stream *s, int ret)
+{
+	if (ret > 0) {
+		bgdma_op_fail(s);
+	} else if (ret == BGDMA_STEP_SENT) {
+		WRITE_ONCE(s->x.active, false);
+		s->deadline = 0;
+	} else {
+		return ret == BGDMA_STEP_HOP;
+	}
+	return true;
 }
 
 /* @fifo: the stream's, or NULL for one of a remote-get queue */
@@ -631,13 +664,9 @@ static __always_inline long bgdma_stream_loop(struct bgdma_stream *s,
 			ret = bgdma_op_run(s, &budget, each);
 		else
 			budget -= each;
-		if (ret < 0 && ret != BGDMA_STEP_SENT) {
-			if (ret == BGDMA_STEP_HOP)
-				continue;
-			break;
-		}
-		if (unlikely(ret > 0)) {
-			bgdma_op_fail(s);
+		if (unlikely(ret)) {
+			if (!bgdma_xfer_goes_on(s, ret))
+				break;
 			continue;
 		}
 		WRITE_ONCE(s->x.active, false);
@@ -645,7 +674,7 @@ static __always_inline long bgdma_stream_loop(struct bgdma_stream *s,
 		if (likely(!s->tx))
 			bgdma_xfer_end(s, fifo);
 		else
-			bgdma_xfer_left(s, ret);
+			bgdma_xfer_left(s);
 		if (fifo && !bgdma_inj_pending(fifo))
 			break;
 	} while (budget > 0);

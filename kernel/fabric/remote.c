@@ -381,9 +381,12 @@ static int bgdma_remote_go(struct bgdma_stream *s,
 static bool bgdma_remote_tx(struct bgdma_stream *s)
 {
 	s->tx = bgdma_tx_new(bgdma_ether_of(s), s);
-	if (s->tx)
-		s->tx->tag = bgdma_remote_tag(s);
-	return s->tx;
+	if (!s->tx)
+		return false;
+	s->tx->tag = bgdma_remote_tag(s);
+	/* From now on a fence is one. */
+	s->has_good = false;
+	return true;
 }
 
 /* A slice of a transfer: all of it, or nothing. */
@@ -611,8 +614,7 @@ static bool bgdma_remote_quiet(struct bgdma_tx *tx)
 
 static int bgdma_ether_fence(struct bgdma_stream *s)
 {
-	/* One that has begun is on its way itself. */
-	if (s->x.done || bgdma_remote_quiet(s->tx))
+	if (bgdma_remote_quiet(s->tx))
 		return BGDMA_STEP_DONE;
 	bgdma_tx_flush(s->tx);
 	bgdma_stream_park(s, &s->tx->waiters, 0, BGDMA_KIND_CONTEXT, 0);
