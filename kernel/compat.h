@@ -65,7 +65,8 @@ static inline void bgdma_vm_flags(struct vm_area_struct *vma,
 #define bgdma_crc32c(crc, data, len) crc32c(crc, data, len)
 #else
 #include <linux/crc32.h>
-#define bgdma_crc32c(crc, data, len) __crc32c_le(crc, data, len)
+#define bgdma_crc32c(crc, data, len) \
+	__crc32c_le(crc, (const unsigned char *)(data), len)
 #endif
 
 /* ---- netlink (control/) ---- */

@@ -106,7 +106,7 @@ static inline uint32_t tag_of(const char *name)
 {
 	char padded[BGDMA_NAME_MAX] = "";
 
-	strncpy(padded, name, sizeof(padded) - 1);
+	memcpy(padded, name, strnlen(name, sizeof(padded) - 1));
 	return (uint32_t)sip(padded, sizeof(padded));
 }
 
@@ -128,7 +128,7 @@ static inline void hello_new(struct hello_frame *f, const char *name,
 {
 	frame_head(&f->frame, name, BGDMA_FRAME_HELLO, sizeof(*f));
 	f->hello.kernel = kernel;
-	strncpy(f->hello.name, name, sizeof(f->hello.name) - 1);
+	memcpy(f->hello.name, name, strnlen(name, sizeof(f->hello.name) - 1));
 	f->hello.dims[0] = dim;
 	f->hello.dims[1] = 1;
 	f->hello.dims[2] = 1;

@@ -239,8 +239,8 @@ TEST_F(forged, x1_another_version_is_told)
 	self->hello.frame.version = 3;
 	ASSERT_TRUE(send_from(self->sock, 1, &self->hello, 4));
 	EXPECT_TRUE(until(get_peer(&self->l, &peer) &&
-			 !strcmp(peer.text,
-				 "speaks version 3, we speak version 1")));
+			  !strcmp(peer.text,
+				  "speaks version 3, we speak version 1")));
 	/* When he speaks ours he is somebody else, who is well known. */
 	self->hello.frame.version = BGDMA_WIRE_VERSION;
 	ASSERT_TRUE(come_up(&self->l, self->sock, &self->hello));
@@ -283,7 +283,7 @@ TEST_F(forged, x1_a_hello_that_lies_is_nothing)
 	LIE(h->dims[0] = 0);
 	LIE(h->dims[2] = 0);
 	LIE(h->dims[1] = 1025);
-	LIE(h->dims[0] = h->dims[1] = h->dims[2] = 1024);
+	LIE(h->dims[0] = 1024; h->dims[1] = 1024; h->dims[2] = 1024);
 	LIE(h->torus = 8);
 	LIE(h->mtu = 65536);
 	LIE(h->mtu = 0xffffffff);
@@ -402,7 +402,8 @@ TEST_F(forged, dma7_ways_follow_what_kernels_say)
 	EXPECT_TRUE(until(way_to(&self->l, DIM - 2)));
 	/* An older one is not true any more. */
 	third.state.seq = 4;
-	third.state.run[0].first = third.state.run[0].last = 1;
+	third.state.run[0].first = 1;
+	third.state.run[0].last = 1;
 	ASSERT_TRUE(send_state(self->sock, &third));
 	usleep(100000);
 	EXPECT_TRUE(way_to(&self->l, DIM - 2));
@@ -413,7 +414,8 @@ TEST_F(forged, dma7_ways_follow_what_kernels_say)
 	EXPECT_TRUE(until(!way_to(&self->l, DIM - 2)));
 	third.state.seq = 7;
 	third.state.flags = 0;
-	third.state.run[0].first = third.state.run[0].last = DIM - 2;
+	third.state.run[0].first = DIM - 2;
+	third.state.run[0].last = DIM - 2;
 	ASSERT_TRUE(send_state(self->sock, &third));
 	usleep(100000);
 	EXPECT_FALSE(way_to(&self->l, DIM - 2));

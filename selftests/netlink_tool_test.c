@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
+#include "netlink_veth.h"
 #include "utils.h"
 
 FIXTURE(tool) {
@@ -246,6 +247,8 @@ TEST_F(tool, everything)
 	}
 	expect_json(_metadata, "stat", "-j stat", self->out,
 		    sizeof(self->out));
+	expect_json(_metadata, "route", "-j route get test from 2 to 23",
+		    self->out, sizeof(self->out));
 
 	EXPECT_EQ(0, RUN("fifo show test/2.0"));
 	EXPECT_HAS("test/2.0 injection-fifo 0: blocked"
@@ -274,6 +277,87 @@ TEST_F(tool, everything)
 	EXPECT_STARTS("partitions 1 nodes 2 contexts 2 ");
 	node_close(&a.n);
 	node_close(&b.n);
+}
+
+TEST_F(tool, links)
+{
+	if (rt_veth())
+		SKIP(return, "needs veth");
+	ASSERT_EQ(0, rt_set("veth0", true, 1500));
+	ASSERT_EQ(0, rt_set("veth1", true, 1500));
+	ASSERT_EQ(0, RUN("partition add other dims 8 nodes 7,2-3,4"));
+	EXPECT_EQ(0, RUN("partition show other"));
+	EXPECT_HAS("\n    here 2-4,7\n");
+	EXPECT_EQ(0, RUN("link add dev veth0 partition test timeout 5000"
+			 " hello 100 window 16 rate 1000000 copy on"));
+	EXPECT_EQ(0, RUN("link add dev veth1 partition other hello 100"));
+	EXPECT_EQ(0, RUN("link set dev veth0 partition test copy off sum on"
+			 " fixed on"));
+	EXPECT_TRUE(until(!RUN("link show dev veth0") &&
+			  strstr(self->out, "state partition")));
+	EXPECT_STARTS("veth0: partition test state up mtu 1500 inside\n"
+		      "    timeout 5000 hello 100 window 16 rate 1000000"
+		      " copy off sum on fixed on\n    peer ");
+	EXPECT_HAS("\n        has partition other, not test\n");
+	EXPECT_EQ(NULL, strstr(self->out, "TX:"));
+	EXPECT_EQ(0, RUN("link show -s"));
+	EXPECT_HAS("\n    TX: frames ");
+	EXPECT_STARTS("veth1: partition other state up");
+	EXPECT_HAS("\nveth0: partition test state up");
+	expect_json(_metadata, "link", "-j link show -s", self->out,
+		    sizeof(self->out));
+	EXPECT_EQ(2, RUN("route get other from 2 to 0"));
+	EXPECT_HAS("Error: there is no way: from 2 x- no link is up.\n");
+	EXPECT_EQ(0, RUN("link del dev veth0 partition test"));
+	EXPECT_EQ(2, RUN("link del dev veth0 partition test"));
+	EXPECT_STARTS("Error: bgdma: the partition has no link on this device");
+	EXPECT_EQ(2, RUN("link add dev veth0 partition test window 257"));
+	EXPECT_STARTS("Error: integer out of range: window, must be 1 to 256");
+}
+
+TEST_F(tool, wrong_words_about_links)
+{
+	static const struct told bad[] = {
+		{ "link add dev nowhere partition test", 1,
+		  "Error: there is no device \"nowhere\"" },
+		{ "link add dev", 1, "Error: \"dev\" needs a value" },
+		{ "link add dev lo dev lo", 1,
+		  "Error: \"dev\" was given already" },
+		{ "link add dev lo copy maybe", 1,
+		  "Error: copy: \"maybe\" is neither on nor off" },
+		{ "link add dev lo window many", 1,
+		  "Error: window: \"many\" is not a number" },
+		{ "link add dev lo speed 1", 1, "Error: \"speed\" is unknown" },
+		{ "link show everything", 1,
+		  "Error: \"everything\" is unknown" },
+		{ "link cut", 1, "Error: \"cut\" is unknown" },
+		{ "link add dev lo partition test", 2,
+		  "Error: bgdma: the device is not an Ethernet device" },
+		{ "route", 1, "Error: it is \"route get" },
+		{ "route get test from 0", 1, "Error: it is \"route get" },
+		{ "route get test from x to 1", 1,
+		  "Error: \"x\" is not a rank" },
+		{ "route get test from 0 to 24", 2,
+		  "Error: bgdma: the partition has no such rank" },
+		{ "partition add q dims 4 nodes 3-1", 1,
+		  "Error: nodes: \"3-1\" is not like 0-3,6" },
+		{ "partition add q dims 4 nodes 0,", 1,
+		  "Error: nodes: \"0,\" is not like 0-3,6" },
+		{ "partition add q dims 4 nodes 4", 2,
+		  "Error: bgdma: nodes are runs of ranks of the partition" },
+		{ "partition add q dims 4 key-file /nowhere", 1,
+		  "Error: /nowhere: No such file or directory" },
+		{ "partition add q dims 4 key-file /dev/null", 1,
+		  "Error: /dev/null: not 32 hexadecimal digits" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		EXPECT_EQ(bad[i].code, RUN(bad[i].words)) {
+			TH_LOG("%s", bad[i].words);
+		}
+		EXPECT_STARTS(bad[i].text);
+	}
 }
 
 /* A line that comes from the tool in time, without its end; or NULL. */

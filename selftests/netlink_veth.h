@@ -8,6 +8,7 @@
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <stdbool.h>
 

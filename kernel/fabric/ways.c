@@ -33,7 +33,7 @@ static void bgdma_far_evict(struct bgdma_ways *ways)
 			which = to;
 		}
 	}
-	xa_erase(&ways->far, which);
+	xa_erase_bh(&ways->far, which);
 	ways->n_far--;
 	kvfree_rcu(oldest, rcu);
 }
@@ -61,7 +61,7 @@ void bgdma_way_table(struct bgdma_ether *ether, u32 to)
 	bgdma_route_flood(&ways->shape, to, bgdma_way_open, ways,
 			  far->distance, queue);
 	bgdma_far_evict(ways);
-	if (xa_err(xa_store(&ways->far, to, far, GFP_KERNEL)))
+	if (xa_err(xa_store_bh(&ways->far, to, far, GFP_KERNEL)))
 		goto free;
 	ways->n_far++;
 	kvfree(queue);
@@ -352,7 +352,8 @@ void bgdma_ways_update(struct bgdma_ether *ether)
 		goto set;
 	ways->shape = ether->shape;
 	ways->size = bgdma_shape_size(&ether->shape);
-	xa_init(&ways->far);
+	/* Its end is in softirq. */
+	xa_init_flags(&ways->far, XA_FLAGS_LOCK_BH);
 	if (bgdma_ways_owners(ether, ways) || bgdma_ways_runs(ether, ways) ||
 	    bgdma_ways_homes(ways) || bgdma_ways_next(ether, ways)) {
 		bgdma_ways_destroy(ways);

@@ -34,9 +34,9 @@ static const struct event events[BGDMA_CMD_MAX + 1] = {
 					  partition_text },
 	[BGDMA_CMD_PARTITION_DEL_NTF] = { "del", partition_decode,
 					  partition_text },
-	[BGDMA_CMD_LINK_NEW_NTF] = { "link new", link_decode, link_line },
-	[BGDMA_CMD_LINK_SET_NTF] = { "link set", link_decode, link_line },
-	[BGDMA_CMD_LINK_DEL_NTF] = { "link del", link_decode, link_line },
+	[BGDMA_CMD_LINK_NEW_NTF] = { "link-new", link_decode, link_line },
+	[BGDMA_CMD_LINK_SET_NTF] = { "link-set", link_decode, link_line },
+	[BGDMA_CMD_LINK_DEL_NTF] = { "link-del", link_decode, link_line },
 	[BGDMA_CMD_PEER_NTF] = { "peer", peer_decode, peer_line },
 };
 

@@ -22,8 +22,8 @@ except ImportError:
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "Documentation/json/bgdma.schema.json"
 DEFINITIONS = {"partition": "partitions", "node": "nodes", "ctx": "ctxs",
-               "counter": "counters", "fifo": "fifos", "stat": "stat",
-               "monitor": "event"}
+               "counter": "counters", "fifo": "fifos", "link": "links",
+               "route": "route", "stat": "stat", "monitor": "event"}
 
 
 def outputs(series, flavour):
