@@ -523,6 +523,7 @@ long bgdma_stream_run(struct bgdma_stream *s, long budget, u32 each);
 void bgdma_op_fail(struct bgdma_stream *s);
 void bgdma_late_fail(struct bgdma_stream *s, struct bgdma_stream *at, u32 left);
 void bgdma_op_cancel(struct bgdma_stream *s);
+bool bgdma_op_step(struct bgdma_stream *s, int ret);
 
 extern const u32 bgdma_ops_supported;
 extern const u64 bgdma_atomics_supported;

@@ -106,3 +106,23 @@ void bgdma_op_cancel(struct bgdma_stream *s)
 	};
 	bgdma_op_end(s);
 }
+
+/**
+ * bgdma_op_step() - a step did not end the transfer here
+ * @s: owned
+ * @ret: the step's result, not BGDMA_STEP_DONE
+ *
+ * Return: true, if the stream has another step now.
+ */
+bool bgdma_op_step(struct bgdma_stream *s, int ret)
+{
+	if (ret > 0) {
+		bgdma_op_fail(s);
+	} else if (ret == BGDMA_STEP_SENT) {
+		WRITE_ONCE(s->x.active, false);
+		s->deadline = 0;
+	} else {
+		return ret == BGDMA_STEP_HOP;
+	}
+	return true;
+}

@@ -629,20 +629,6 @@ static noinline void bgdma_xfer_left(struct bgdma_stream *s)
 	bgdma_fabric(s)->ended(s);
 }
 
-/* A step that did not end the transfer here: true, if the stream has another. */
-static noinline bool bgdma_xfer_goes_on(struct bgdma_stream *s, int ret)
-{
-	if (ret > 0) {
-		bgdma_op_fail(s);
-	} else if (ret == BGDMA_STEP_SENT) {
-		WRITE_ONCE(s->x.active, false);
-		s->deadline = 0;
-	} else {
-		return ret == BGDMA_STEP_HOP;
-	}
-	return true;
-}
-
 /* @fifo: the stream's, or NULL for one of a remote-get queue */
 static __always_inline long bgdma_stream_loop(struct bgdma_stream *s,
 					      struct bgdma_inj_fifo *fifo,
@@ -665,7 +651,7 @@ static __always_inline long bgdma_stream_loop(struct bgdma_stream *s,
 		else
 			budget -= each;
 		if (unlikely(ret)) {
-			if (!bgdma_xfer_goes_on(s, ret))
+			if (!bgdma_op_step(s, ret))
 				break;
 			continue;
 		}
