@@ -631,12 +631,12 @@ struct bgdma_partition {
  * struct bgdma_net - the partitions of one network namespace
  * @lock: the list
  * @partitions: of it
- * @n_links: of all of them; RTNL
+ * @n_kernels: that links of all of them lead to
  */
 struct bgdma_net {
 	struct mutex lock;
 	struct list_head partitions;
-	u32 n_links;
+	atomic_t n_kernels;
 };
 
 struct bgdma_net *bgdma_net(struct net *net);

@@ -319,6 +319,29 @@ TEST_F(forged, x1_without_the_key_nobody_speaks_for_another)
 	EXPECT_TRUE(way_to(&self->l, DIM - 1));
 }
 
+TEST_F(forged, x1_a_kernel_may_have_two_devices_on_a_wire)
+{
+	struct peer peer;
+
+	ASSERT_TRUE(come_up(&self->l, self->sock, &self->hello));
+	hello_seal(&self->hello);
+	ASSERT_TRUE(send_from(self->sock, 2, &self->hello,
+			      sizeof(self->hello)));
+	EXPECT_TRUE(until(get_peer(&self->l, &peer) == 2));
+	EXPECT_EQ(BGDMA_PEER_UP, peer.state);
+	/* Neither pushes the other out. */
+	ASSERT_TRUE(send_hello(self->sock, &self->hello));
+	usleep(50000);
+	EXPECT_EQ(2, get_peer(&self->l, &peer));
+	EXPECT_TRUE(way_to(&self->l, DIM - 1));
+	/* Another kernel at his address is himself, started anew. */
+	self->hello.hello.kernel = US + 2;
+	ASSERT_TRUE(send_hello(self->sock, &self->hello));
+	EXPECT_TRUE(until(counted(&self->l, self->before,
+				  BGDMA_A_LINK_STATS_RX_FRAMES, 4)));
+	EXPECT_EQ(2, get_peer(&self->l, &peer));
+}
+
 TEST_F(forged, x2_a_crowd_of_peers_has_an_end)
 {
 	struct hello_frame other = self->hello;

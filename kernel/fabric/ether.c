@@ -208,16 +208,18 @@ struct bgdma_ether *bgdma_ether_new(struct bgdma_partition *part,
 	ether->key.key[1] = le64_to_cpu((__force __le64)halves[1]);
 	memzero_explicit(halves, sizeof(halves));
 	ether->tag = bgdma_ether_tag(ether);
+	/* Nobody is to try again with what may not come to be. */
+	ether->dead = true;
 	mutex_lock(&ether->lock);
 	bgdma_ways_update(ether);
 	mutex_unlock(&ether->lock);
-	if (bgdma_flows_new(ether)) {
+	ether->dead = false;
+	if (rcu_access_pointer(ether->ways) && bgdma_flows_new(ether)) {
 		if (local->n)
 			bgdma_ether_part(part);
 		return ether;
 	}
-	bgdma_ways_free(ether);
-	kfree_sensitive(ether);
+	bgdma_ether_free(ether);
 	return NULL;
 }
 
@@ -242,6 +244,9 @@ void bgdma_ether_end(struct bgdma_ether *ether)
 	/* Nobody starts it again: bgdma_way_want(). */
 	synchronize_net();
 	cancel_delayed_work_sync(&ether->tick);
+	mutex_lock(&ether->lock);
+	bgdma_kernels_free(ether);
+	mutex_unlock(&ether->lock);
 }
 
 /**
@@ -252,9 +257,9 @@ void bgdma_ether_free(struct bgdma_ether *ether)
 {
 	if (!ether)
 		return;
-	WARN_ON_ONCE(!list_empty(&ether->links));
-	bgdma_flows_end(ether->flows);
-	bgdma_kernels_free(ether);
+	WARN_ON_ONCE(!list_empty(&ether->links) || ether->n_kernels);
+	if (ether->flows)
+		bgdma_flows_end(ether->flows);
 	bgdma_ways_free(ether);
 	mutex_destroy(&ether->lock);
 	kfree_sensitive(ether);

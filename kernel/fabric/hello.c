@@ -3,8 +3,8 @@
  * Who is on a link: every end says HELLO to all, by broadcast, and names whom it
  * hears. Two that hear each other, and agree, are up.
  *
- * Whoever has our key is known by its kernel's number, all others by their address
- * only: nobody can speak for a kernel without the key.
+ * Whoever has our key is known by its kernel's number and its address, all others by
+ * their address only: nobody can speak for a kernel without the key.
  */
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
@@ -383,19 +383,13 @@ static struct bgdma_peer *bgdma_peer_get(struct bgdma_link *link, const u8 *mac,
 	struct bgdma_peer *peer, *next, *found = NULL;
 
 	list_for_each_entry_safe(peer, next, &link->peers, node) {
-		bool same = ether_addr_equal(peer->mac, mac);
-
-		if (peer->proved == proved &&
-		    (proved ? peer->kernel == kernel : same) && !found) {
-			found = peer;
+		if (!ether_addr_equal(peer->mac, mac))
 			continue;
-		}
-		if (same && proved)
+		if (peer->proved == proved &&
+		    (!proved || peer->kernel == kernel))
+			found = peer;
+		else if (proved)
 			bgdma_peer_drop(peer);
-	}
-	if (found && !ether_addr_equal(found->mac, mac)) {
-		bgdma_peer_drop(found);
-		found = NULL;
 	}
 	return found ?: bgdma_peer_new(link, mac, kernel, proved);
 }

@@ -44,17 +44,30 @@ static struct bgdma_kernel *bgdma_kernel_get(struct bgdma_ether *ether,
 					     u64 number)
 {
 	struct bgdma_kernel *kernel = bgdma_kernel_find(ether, number);
+	atomic_t *all = &bgdma_net(ether->net)->n_kernels;
 
-	if (kernel || ether->n_kernels == BGDMA_KERNELS_MAX)
+	/* Whose partitions these are pays for none of them: they are few. */
+	if (kernel || !atomic_add_unless(all, 1, BGDMA_KERNELS_MAX))
 		return kernel;
 	kernel = kzalloc(sizeof(*kernel), GFP_KERNEL);
-	if (!kernel)
+	if (!kernel) {
+		atomic_dec(all);
 		return NULL;
+	}
 	kernel->number = number;
 	kernel->heard = jiffies;
 	hlist_add_head(&kernel->node, bgdma_kernel_bucket(ether, number));
 	ether->n_kernels++;
 	return kernel;
+}
+
+static void bgdma_kernel_forget(struct bgdma_ether *ether,
+				struct bgdma_kernel *kernel)
+{
+	hlist_del(&kernel->node);
+	ether->n_kernels--;
+	atomic_dec(&bgdma_net(ether->net)->n_kernels);
+	kfree(kernel);
 }
 
 /**
@@ -84,7 +97,7 @@ void bgdma_kernel_heard(struct bgdma_ether *ether,
 
 /**
  * bgdma_kernels_free() - forget all
- * @ether: that nobody looks at
+ * @ether: whose partition was deleted; its lock held
  */
 void bgdma_kernels_free(struct bgdma_ether *ether)
 {
@@ -94,10 +107,8 @@ void bgdma_kernels_free(struct bgdma_ether *ether)
 
 	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
 		hlist_for_each_entry_safe(kernel, next, &ether->kernels[i],
-					  node) {
-			hlist_del(&kernel->node);
-			kfree(kernel);
-		}
+					  node)
+			bgdma_kernel_forget(ether, kernel);
 	}
 }
 
@@ -427,9 +438,7 @@ static u64 bgdma_kernels_age(struct bgdma_ether *ether)
 				kernel->heard = jiffies;
 				bgdma_ways_stale(ether);
 			} else if (old) {
-				hlist_del(&kernel->node);
-				ether->n_kernels--;
-				kfree(kernel);
+				bgdma_kernel_forget(ether, kernel);
 				continue;
 			}
 			if (!kernel->untold)

@@ -377,6 +377,17 @@ bool bgdma_link_has(const struct net_device *dev, const char *name)
 	return found;
 }
 
+static u32 bgdma_links_of(const struct net *net)
+{
+	struct bgdma_link *link;
+	u32 n = 0;
+
+	ASSERT_RTNL();
+	list_for_each_entry(link, &bgdma_links, all)
+		n += net_eq(dev_net(link->dev), net);
+	return n;
+}
+
 static int bgdma_link_may(struct bgdma_partition *part, struct net_device *dev)
 {
 	if (dev->type != ARPHRD_ETHER || dev->flags & IFF_LOOPBACK)
@@ -390,7 +401,7 @@ static int bgdma_link_may(struct bgdma_partition *part, struct net_device *dev)
 	if (part->ether && bgdma_link_find(part->ether, dev))
 		return -EEXIST;
 	if ((part->ether && part->ether->n_links == BGDMA_LINKS_MAX) ||
-	    bgdma_net(dev_net(dev))->n_links == BGDMA_LINKS_NET_MAX)
+	    bgdma_links_of(dev_net(dev)) >= BGDMA_LINKS_NET_MAX)
 		return -ENOSPC;
 	return 0;
 }
@@ -429,7 +440,6 @@ int bgdma_link_add(struct bgdma_partition *part, struct net_device *dev,
 	ether->n_links++;
 	mutex_unlock(&ether->lock);
 	list_add_tail_rcu(&link->all, &bgdma_links);
-	bgdma_net(dev_net(dev))->n_links++;
 	dev_add_pack(&link->type);
 	bgdma_link_tell(link, BGDMA_CMD_LINK_NEW_NTF);
 	bgdma_ways_stale(ether);
@@ -477,7 +487,6 @@ static void bgdma_link_drop(struct bgdma_link *link)
 	bgdma_ways_update(ether);
 	mutex_unlock(&ether->lock);
 	list_del_rcu(&link->all);
-	bgdma_net(dev_net(link->dev))->n_links--;
 
 	/* Waits for whoever looks at it under RCU. */
 	dev_remove_pack(&link->type);

@@ -32,7 +32,10 @@
 
 #define BGDMA_KEY_BYTES		16
 
-/* Peers on one link, and kernels of a partition, that anybody can make us keep. */
+/*
+ * What anybody can make us keep: peers on one link, and kernels of all partitions of
+ * a network namespace.
+ */
 #define BGDMA_PEERS_MAX		BGDMA_WIRE_HEARD
 #define BGDMA_KERNELS_MAX	4096
 #define BGDMA_LINKS_MAX		64
@@ -87,7 +90,7 @@ struct bgdma_link_config {
  * @link: the link
  * @id: of this peer and no other of the partition
  * @proved: it has our key. Of who has not, all is hearsay but @mac, which it is
- *	known by; the others are known by @kernel
+ *	known by; the others by @kernel, too: one may have two devices here
  * @kernel: its number
  * @mac: its address there
  * @mtu: that it takes

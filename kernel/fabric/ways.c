@@ -138,7 +138,18 @@ static int bgdma_next_order(const void *a, const void *b)
 	return (int)*(const u16 *)a - (int)*(const u16 *)b;
 }
 
-/* Of several links the one within this kernel, else the first. */
+/*
+ * Of several links the one within this kernel, else the first; there of several
+ * addresses the one heard last, for it may have changed.
+ */
+static bool bgdma_peer_better(const struct bgdma_peer *peer,
+			      const struct bgdma_peer *best)
+{
+	if (!best || peer->link->inside != best->link->inside)
+		return !best || peer->link->inside;
+	return peer->link == best->link && time_after(peer->heard, best->heard);
+}
+
 static struct bgdma_peer *bgdma_owner_peer(struct bgdma_ether *ether,
 					   u64 kernel)
 {
@@ -150,7 +161,7 @@ static struct bgdma_peer *bgdma_owner_peer(struct bgdma_ether *ether,
 			if (peer->state != BGDMA_PEER_UP ||
 			    peer->kernel != kernel || link->gone)
 				continue;
-			if (!best || (link->inside && !best->link->inside))
+			if (bgdma_peer_better(peer, best))
 				best = peer;
 		}
 	}
