@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kselftest_harness.h"
+#include "links.h"
 #include "gate.h"
 
 TEST_F(gate, ep1_exclusive_keeps_others_out)
@@ -456,6 +457,7 @@ TEST_F(gate, dma8_begin_cancelled)
 	struct bgdma_desc d = put_of(a, b, 0), next;
 	__u64 seq;
 
+	SKIP_OVER_LINKS("a FIFO is some descriptors ahead of what has arrived");
 	ASSERT_EQ(BGDMA_OK, begin(c, b, 1, EXCLUSIVE));
 	ASSERT_TRUE(has(c));
 	d.flags = HOLD;

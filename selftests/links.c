@@ -56,9 +56,9 @@ static int link_new(void *arg)
 	if (!mtu)
 		mtu = "1500";
 	must(setns(home, CLONE_NEWNET) ? -errno : 0);
-	shell("/usr/sbin/ip link add bg%u mtu %s type veth peer name bg0 mtu %s netns %d",
+	shell("/usr/bin/ip link add bg%u mtu %s type veth peer name bg0 mtu %s netns %d",
 	      rank, mtu, mtu, (int)getppid());
-	shell("/usr/sbin/ip link set bg%u master bridge up", rank);
+	shell("/usr/bin/ip link set bg%u master bridge up", rank);
 	return 0;
 }
 
@@ -67,7 +67,7 @@ static void namespace_new(uint32_t rank)
 	must(unshare(CLONE_NEWNET) ? -errno : 0);
 	away[rank] = here();
 	must(in_child(link_new, &rank));
-	shell("/usr/sbin/ip link set bg0 up");
+	shell("/usr/bin/ip link set bg0 up");
 	must(setns(home, CLONE_NEWNET) ? -errno : 0);
 }
 
@@ -77,7 +77,7 @@ static void node_join(uint32_t rank, const char *dims, const char *more)
 
 	links_enter(rank);
 	if (netem)
-		shell("/usr/sbin/tc qdisc add dev bg0 root netem %s", netem);
+		shell("/usr/bin/tc qdisc add dev bg0 root netem %s", netem);
 	shell("bgdma partition add %s dims %s mode 0666 nodes %u %s >&2",
 	      PARTITION, dims, rank, more);
 	shell("bgdma link add dev bg0 partition %s hello 100 >&2", PARTITION);
@@ -92,7 +92,7 @@ bool links_new(const char *dims, const char *more)
 	if (!getenv("BGDMA_TEST_LINKS") || size_of(dims) > LINKS_MAX)
 		return false;
 	home = here();
-	shell("/usr/sbin/ip link add bridge type bridge && /usr/sbin/ip link set bridge up");
+	shell("/usr/bin/ip link add bridge type bridge && /usr/bin/ip link set bridge up");
 	nodes = size_of(dims);
 	for (rank = 0; rank < nodes; rank++)
 		namespace_new(rank);
@@ -111,4 +111,9 @@ void links_leave(void)
 {
 	if (nodes)
 		must(setns(home, CLONE_NEWNET) ? -errno : 0);
+}
+
+bool links_used(void)
+{
+	return nodes;
 }

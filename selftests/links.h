@@ -27,4 +27,14 @@ bool links_new(const char *dims, const char *more);
 void links_enter(uint32_t rank);
 void links_leave(void);
 
+/* Is the partition spread over namespaces? */
+bool links_used(void);
+
+/* At the beginning of a test of what is otherwise over links. */
+#define SKIP_OVER_LINKS(why)						\
+do {									\
+	if (links_used())						\
+		SKIP(return, "over links " why);			\
+} while (0)
+
 #endif /* BGDMA_SELFTESTS_LINKS_H */
