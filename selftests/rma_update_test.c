@@ -408,4 +408,98 @@ TEST(update_fetch_and_add_and_compare_and_swap)
 	EXPECT_TRUE(job_run(4, tickets, NULL, -1));
 }
 
+/* ---- What is our own --------------------------------------------------- */
+
+static struct {
+	uint8_t region[PAGE];
+	uint64_t behind[8];
+} own PINNED;
+
+/* A place from which on @bytes are not all in a region of a page. */
+static struct bgdma_place outside(struct bgdma_region *region, uint32_t i,
+				  uint64_t bytes)
+{
+	const uint64_t offsets[] = {
+		PAGE - bytes + 8, PAGE, 1ULL << 40, UINT64_MAX - bytes + 1,
+		UINT64_MAX,
+	};
+
+	return (struct bgdma_place){ region, offsets[i] };
+}
+
+#define OUTSIDES	5U
+
+/*
+ * Nothing is read or written outside of the regions of ours that are named,
+ * whether it is the engine that would do so, or the library.
+ */
+static int not_ours(uint32_t rank, uint32_t size, void *arg)
+{
+	static const struct bgdma_piece pieces[] = { { 0, 0, 8 },
+						     { PAGE, 8, 8 } };
+	static const struct bgdma_stride stride = { 2, PAGE, 8 };
+	struct bgdma_update_attr u = { .type = BGDMA_ATOMIC_U64 };
+	const unsigned int ops[] = { BGDMA_ATOMIC_ADD, BGDMA_ATOMIC_READ,
+				     BGDMA_ATOMIC_SWAP, BGDMA_RMA_LOR };
+	struct bgdma_region *region;
+	struct bgdma_epoch_info info;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint32_t i, op;
+
+	(void)arg;
+	(void)size;
+	if (opened(&a, &e))
+		return 1;
+	memset(&own, 0x5a, sizeof(own));
+	require_is(0, bgdma_region_register(bgdma_endpoint_ctx(a.m.ep),
+					    own.region, PAGE, LOCAL_RW,
+					    &region));
+	for (i = 0; i < OUTSIDES; i++) {
+		u.op = BGDMA_ATOMIC_CAS;
+		u.count = 1;
+		u.local = (struct bgdma_place){ 0 };
+		u.result = outside(region, i, 8);
+		require_is(-ERANGE, bgdma_epoch_update(e, &u));
+		u.result = (struct bgdma_place){ region, 0 };
+		u.local = outside(region, i, 8);
+		require_is(-ERANGE, bgdma_epoch_update(e, &u));
+		u.count = 4;
+		for (op = 0; op < ARRAY_SIZE(ops); op++) {
+			u.op = ops[op];
+			u.local = (struct bgdma_place){ region, 0 };
+			u.result = outside(region, i, 32);
+			require_is(-ERANGE, bgdma_epoch_update(e, &u));
+			u.result = (struct bgdma_place){ region, 0 };
+			u.local = outside(region, i, 32);
+			if (u.op != BGDMA_ATOMIC_READ)
+				require_is(-ERANGE, bgdma_epoch_update(e, &u));
+		}
+	}
+	/* None of several is begun. */
+	u.op = BGDMA_ATOMIC_SWAP;
+	u.count = 1;
+	u.local = (struct bgdma_place){ region, 0 };
+	require_is(-ERANGE, bgdma_epoch_update_pieces(e, &u, pieces, 2));
+	require_is(-ERANGE, bgdma_epoch_update_strided(e, &u, &stride));
+	bgdma_epoch_info(e, &info);
+	require_is(0, info.puts);
+	require_is(0x5a5a5a5a, (uint32_t)own.behind[0]);
+	/* The last element is ours. */
+	u.local.offset = PAGE - 8;
+	u.result.offset = PAGE - 8;
+	u.at = rank * 8;
+	require_is(0, bgdma_epoch_update(e, &u));
+	require_is(0, bgdma_epoch_flush(e));
+	require_is(0, *(uint64_t *)(void *)(own.region + PAGE - 8));
+	require_is(0, bgdma_region_free(region));
+	return closed(&a, e);
+}
+
+TEST(x2_update_outside_of_own_memory)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, not_ours, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

@@ -285,7 +285,7 @@ static inline int bgdma_epoch_get_strided(struct bgdma_rma_epoch *epoch,
 }
 
 /*
- * What bgdma_epoch_atomic() can do beyond enum bgdma_atomic_op: logical
+ * What bgdma_epoch_update() can do beyond enum bgdma_atomic_op: logical
  * operators, whose result is 0 or 1.
  */
 #define BGDMA_RMA_LAND		16
@@ -338,8 +338,9 @@ BGDMA_API int bgdma_epoch_update_sized(struct bgdma_rma_epoch *epoch,
  * elements and compare-and-swap: these calls return when it is done, and each
  * try counts as a put.
  *
- * Return: as bgdma_epoch_put(); -EINVAL also for what makes no sense, such as
- * bitwise operators on floating point.
+ * Return: as bgdma_epoch_put(); -ERANGE also outside of the regions of @local and
+ * @result; -EINVAL also for what makes no sense, such as bitwise operators on
+ * floating point.
  */
 static inline int bgdma_epoch_update(struct bgdma_rma_epoch *epoch,
 				     const struct bgdma_update_attr *attr)

@@ -289,13 +289,40 @@ static uint32_t element_bytes(const struct bgdma_update_attr *a)
 	return bgdma_atomic_bytes((enum bgdma_atomic_type)engine_type(a->type));
 }
 
+static inline bool place_holds(const struct bgdma_place *place, uint64_t length)
+{
+	uint64_t room;
+
+	if (!place->region)
+		return true;
+	room = bgdma_region_length(place->region);
+	return place->offset <= room && length <= room - place->offset;
+}
+
+/*
+ * Where it goes. Operands are read and results written by us, with no engine to
+ * see that they are in their regions.
+ */
+static inline int update_place(const struct bgdma_rma_epoch *e,
+			       const struct bgdma_update_attr *a,
+			       uint32_t bytes, struct bgdma_at *to)
+{
+	uint64_t length = (uint64_t)a->count * bytes;
+
+	if (bgdma_unlikely(!place_holds(&a->result, length) ||
+			   (a->op != BGDMA_ATOMIC_READ &&
+			    !place_holds(&a->local, length))))
+		return -ERANGE;
+	return epoch_place(e, a->at, length, to);
+}
+
 static int update_one(struct bgdma_rma_epoch *e,
 		      const struct bgdma_update_attr *a, uint32_t bytes)
 {
 	int ret, type = engine_type(a->type);
 	struct bgdma_at to;
 
-	ret = epoch_place(e, a->at, (uint64_t)a->count * bytes, &to);
+	ret = update_place(e, a, bytes, &to);
 	if (bgdma_unlikely(ret))
 		return ret;
 	return by_engine(a->op, a->type) ?
@@ -372,8 +399,7 @@ static int row_check(const struct bgdma_rma_epoch *e, const struct row *row,
 		if (ret || !a.count)
 			continue;
 		ret = update_makes_sense(&a) ?
-		      epoch_place(e, a.at, (uint64_t)a.count * bytes, &to) :
-		      -EINVAL;
+		      update_place(e, &a, bytes, &to) : -EINVAL;
 	}
 	return ret;
 }
