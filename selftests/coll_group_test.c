@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 #include "kselftest_harness.h"
 #include "coll_util.h"
@@ -292,6 +293,55 @@ TEST_F_TIMEOUT(coll, ba1_none_takes_no_counter, 60)
 {
 	partition_new("3x1x1", "");
 	EXPECT_TRUE(job_run(3, idle_member, NULL, -1));
+}
+
+/* ---- Signals ----------------------------------------------------------- */
+
+#define SIGNAL_US	2000
+#define SIGNAL_SPLITS	100
+
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+static void alarms(suseconds_t every)
+{
+	const struct itimerval timer = { { 0, every }, { 0, every } };
+	const struct sigaction action = { .sa_handler = on_alarm };
+
+	must(sigaction(SIGALRM, &action, NULL));
+	must(setitimer(ITIMER_REAL, &timer, NULL));
+}
+
+/* A signal at one member, at any time, fails no split: the others would hang. */
+static int signalled_member(uint32_t rank, uint32_t size, void *arg)
+{
+	struct caller c = { 0 };
+	uint32_t i;
+
+	(void)arg;
+	require_is(0, caller_open(&c, 1));
+	for (i = 0; i < SIGNAL_SPLITS; i++) {
+		const struct bgdma_split_attr split = {
+			.flags = i % 2 ? BGDMA_SPLIT_PLAIN : 0,
+		};
+
+		if (!rank)
+			alarms(SIGNAL_US);
+		require_is(0, bgdma_coll_split(c.coll, &split, &c.group));
+		alarms(0);
+		place(0, size * (i + 1));
+		bgdma_coll_group_destroy(c.group);
+		c.group = NULL;
+	}
+	return caller_close(&c);
+}
+
+TEST_F_TIMEOUT(coll, ba1_signals_in_splits, 300)
+{
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(4, signalled_member, NULL, -1));
 }
 
 TEST_HARNESS_MAIN

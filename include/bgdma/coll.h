@@ -75,16 +75,16 @@ BGDMA_API int bgdma_coll_split_sized(struct bgdma_coll *coll,
  * @group: out: NULL with BGDMA_SPLIT_NONE; to be ended by
  *	bgdma_coll_group_destroy()
  *
- * Collective over the job. When it returns the counters of all members are at
- * zero, and may be used (BA-1). A group whose processes are alone on the nodes of
- * whole lines gets barriers by deposit bit, axis by axis (BA-2); another sends a
- * packet to each member (BA-7).
+ * Collective over the job; no signal ends it. When it returns the counters of all
+ * members are at zero, and may be used (BA-1). A group whose processes are alone
+ * on the nodes of whole lines gets barriers by deposit bit, axis by axis (BA-2);
+ * another sends a packet to each member (BA-7).
  *
  * Thread safety: any thread, one at a time in a process, and in the same order on
  * all processes.
  * Return: 0; -EHOSTDOWN a member has died; -EINVAL; -ENOTCONN not committed;
- * -ENOSPC no counter is left, at this member or another; what bgdma_job_put(), _fence() and _get() return;
- * -ENOMEM.
+ * -ENOSPC no counter is left, at this member or another; what bgdma_job_put(),
+ * _fence() and _get() return; -ENOMEM.
  */
 static inline int bgdma_coll_split(struct bgdma_coll *coll,
 				   const struct bgdma_split_attr *attr,

@@ -4,6 +4,7 @@
  * the own add reached zero, or the bit is set.
  */
 #include <errno.h>
+#include <time.h>
 
 #include "internal.h"
 
@@ -86,7 +87,8 @@ static int step_tell(struct bgdma_coll_group *g, const struct step *step)
 		else if (ret == -EAGAIN)
 			ret = bgdma_inj_wait(fifo, bgdma_inj_next(fifo),
 					     BGDMA_SPIN_THEN_SLEEP, -1);
-		if (ret < 0) {
+		/* Half a barrier cannot be entered: no signal ends this. */
+		if (ret < 0 && ret != -EINTR) {
 			if (bgdma_inj_state(fifo) != BGDMA_FIFO_ERROR)
 				return ret;
 			fifo_failed(g->coll);
@@ -243,6 +245,28 @@ static bool replies_there(void *arg)
 	       bgdma_counter_read(g->sink) <= -g->replies;
 }
 
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* Whatever signals come. */
+static int sent_wait(struct bgdma_inj_fifo *fifo)
+{
+	int64_t end = now_ns() + FLUSH_NS, left = FLUSH_NS;
+	int ret;
+
+	do {
+		ret = bgdma_inj_wait(fifo, bgdma_inj_next(fifo),
+				     BGDMA_SPIN_THEN_SLEEP, left);
+		left = end - now_ns();
+	} while (ret == -EINTR && left > 0);
+	return ret;
+}
+
 /* Others still read what we sent last, and answer. */
 bool barrier_flush(struct bgdma_coll_group *g)
 {
@@ -251,8 +275,7 @@ bool barrier_flush(struct bgdma_coll_group *g)
 
 	if (!g->steps || failure(g))
 		return !g->steps;
-	sent = bgdma_inj_wait(fifo, bgdma_inj_next(fifo), BGDMA_SPIN_THEN_SLEEP,
-			      FLUSH_NS);
+	sent = sent_wait(fifo);
 	replied = bgdma_endpoint_wait_until(g->coll->ep, replies_there, g,
 					    BGDMA_SPIN, FLUSH_NS);
 	return !sent && !replied && !failure(g);

@@ -309,10 +309,15 @@ static int meet(struct bgdma_coll_group *g, unsigned int round, bool refused)
 		if (ret == -EHOSTDOWN)
 			g->dead = send.dest;
 	}
-	if (!ret)
+	/* A signal ends it at nobody: the others would wait for us. */
+	while (!ret) {
 		ret = bgdma_endpoint_wait_until(g->coll->ep, round ?
 						second_ready : first_ready, g,
 						BGDMA_SPIN_THEN_SLEEP, -1);
+		if (ret != -EINTR)
+			break;
+		ret = 0;
+	}
 	if (!ret && g->dead != BGDMA_STRANGER)
 		ret = -EHOSTDOWN;
 	return ret;
