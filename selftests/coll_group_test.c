@@ -95,33 +95,42 @@ TEST_F_TIMEOUT(coll, ba3_members_cannot_write_our_packets, 120)
 
 /* ---- Who is ready ------------------------------------------------------ */
 
-/* The identifier of the module's operation: every endpoint has the same. */
-static int ready_id(struct caller *c, uint32_t *id)
+/* The identifier of an operation of the module: every endpoint has the same. */
+static int operation_id(struct caller *c, const char *name, uint32_t *id)
 {
 	const struct bgdma_endpoint_attr attr = { .job = c->m.job };
-	const struct bgdma_operation_attr ready = {
-		.module = "coll", .name = "ready", .type = BGDMA_COLLECTIVE,
+	const struct bgdma_operation_attr operation = {
+		.module = "coll", .name = name, .type = BGDMA_COLLECTIVE,
 		.flags = BGDMA_OPERATION_CONTROL,
 		.packet = (bgdma_packet_fn *)(uintptr_t)1,
 	};
 	struct bgdma_endpoint *ep;
 
 	require_is(0, bgdma_endpoint_create(&ep, &attr));
-	require_is(0, bgdma_operation_register(ep, &ready, id));
+	require_is(0, bgdma_operation_register(ep, &operation, id));
 	bgdma_endpoint_destroy(ep);
 	return 0;
 }
 
-/* A word to rank 0, which has to refuse it. */
-static int say(struct caller *c, uint64_t word)
+/* A packet to rank 0, which has to refuse it. */
+static int say_with(struct caller *c, const char *name, uint64_t word,
+		    const void *data, uint64_t length)
 {
-	struct bgdma_send_attr send = { .type = BGDMA_COLLECTIVE, .word = word };
+	struct bgdma_send_attr send = {
+		.type = BGDMA_COLLECTIVE, .word = word,
+		.data = data, .length = length,
+	};
 	int ret;
 
-	require_is(0, ready_id(c, &send.operation));
+	require_is(0, operation_id(c, name, &send.operation));
 	while ((ret = bgdma_endpoint_send(c->m.ep, &send)) == -EAGAIN)
 		(void)bgdma_endpoint_wait(c->m.ep, -1);
 	return ret;
+}
+
+static int say(struct caller *c, uint64_t word)
+{
+	return say_with(c, "ready", word, NULL, 0);
 }
 
 static uint64_t malformed(struct caller *c)
@@ -140,6 +149,7 @@ static int saying_member(uint32_t rank, uint32_t size, void *arg)
 		.color = rank == 2 ? BGDMA_SPLIT_NONE : 0,
 		.flags = BGDMA_SPLIT_PLAIN,
 	};
+	uint32_t gone[2] = { 0, 1000 };
 	struct caller c = { 0 };
 
 	(void)arg;
@@ -148,15 +158,24 @@ static int saying_member(uint32_t rank, uint32_t size, void *arg)
 	if (!rank)
 		require_is(0, malformed(&c));
 	place(0, size);
-	/* Again; of no member; of no group. */
-	if (rank == 1)
+	/* Again; of no member; of no group. And who gives up: too short, nobody. */
+	if (rank == 1) {
 		require_is(0, say(&c, 0));
+		require_is(0, say_with(&c, "gone", 0, gone, 4));
+		require_is(0, say_with(&c, "gone", 0, gone, 8));
+	}
 	if (rank == 2) {
 		require_is(0, say(&c, 0));
 		require_is(0, say(&c, 1 << 1));
 		require_is(0, say(&c, 7 << 2));
+		gone[1] = BGDMA_STRANGER;
+		require_is(0, say_with(&c, "gone", 0, gone, 8));
+		require_is(0, say_with(&c, "gone", 7, gone, 8));
 	}
-	require(rank || until(malformed(&c) == 4));
+	require(rank || until(malformed(&c) == 8));
+	/* None of it has ended the group. */
+	if (c.group)
+		require_is(0, bgdma_coll_barrier(c.group));
 	place(1, size);
 	return caller_close(&c);
 }

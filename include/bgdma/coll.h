@@ -140,7 +140,8 @@ BGDMA_API uint32_t bgdma_coll_member(const struct bgdma_coll_group *group,
  *
  * Thread safety: as the endpoint.
  * Return: 0; -EBUSY this process is in one already; -EHOSTDOWN a member has
- * died, see bgdma_coll_dead(); -EIO a packet could not be sent; -ENODEV.
+ * died, see bgdma_coll_dead(); -EIO a packet could not be sent, here or at another
+ * member; -ENODEV.
  */
 BGDMA_API int bgdma_coll_enter(struct bgdma_coll_group *group);
 
@@ -163,7 +164,8 @@ BGDMA_API int bgdma_coll_test(struct bgdma_coll_group *group);
  * @mode: how; who sleeps is woken by the counter's interrupt
  * @timeout_ns: from now; negative: for ever; 0: only look
  *
- * Progress of the endpoint is made meanwhile.
+ * Progress of the endpoint is made meanwhile. Who has left this barrier may be gone:
+ * it is over for the others too.
  *
  * Thread safety: as the endpoint.
  * Return: as bgdma_coll_test(), and -ETIMEDOUT, -EINTR, -EDEADLK as

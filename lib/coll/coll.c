@@ -32,6 +32,7 @@ static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
 static void group_free(struct bgdma_coll_group *g)
 {
 	free(g->said);
+	free(g->gone);
 	free(g->member);
 	free(g->desc);
 	free(g);
@@ -112,6 +113,10 @@ int bgdma_coll_create(struct bgdma_coll **collp, struct bgdma_endpoint *ep,
 		.module = "coll", .name = "ready", .type = BGDMA_COLLECTIVE,
 		.flags = BGDMA_OPERATION_CONTROL, .packet = on_ready,
 	};
+	struct bgdma_operation_attr gone = {
+		.module = "coll", .name = "gone", .type = BGDMA_COLLECTIVE,
+		.flags = BGDMA_OPERATION_CONTROL, .packet = on_gone,
+	};
 	struct bgdma_module_attr module = {
 		.work = coll_work, .trouble = on_trouble, .release = release,
 	};
@@ -124,6 +129,7 @@ int bgdma_coll_create(struct bgdma_coll **collp, struct bgdma_endpoint *ep,
 	coll->job = job;
 	module.arg = coll;
 	ready.arg = coll;
+	gone.arg = coll;
 	coll->down = calloc(bgdma_endpoint_size(ep), sizeof(*coll->down));
 	if (coll->down)
 		ret = objects_create(coll);
@@ -137,6 +143,8 @@ int bgdma_coll_create(struct bgdma_coll **collp, struct bgdma_endpoint *ep,
 		return ret;
 	}
 	ret = bgdma_operation_register(ep, &ready, &coll->ready_id);
+	if (!ret)
+		ret = bgdma_operation_register(ep, &gone, &coll->gone_id);
 	if (!ret)
 		*collp = coll;
 	return ret;
@@ -231,6 +239,8 @@ static void member_note(struct bgdma_coll_group *g, uint32_t number)
 		return;
 	}
 	g->said[rank] |= SAID_MEMBER;
+	if (g->said[rank] & SAID_GONE)
+		gone_take(g);
 	for (round = 0; round < ROUNDS; round++)
 		ready_count(g, g->said[rank], round);
 }
@@ -273,7 +283,7 @@ static int members_find(struct bgdma_coll_group *g, const struct card *own,
 
 static bool all_ready(struct bgdma_coll_group *g, unsigned int round)
 {
-	return g->dead != BGDMA_STRANGER || g->ready[round] >= g->size - 1;
+	return group_failure(g) || g->ready[round] >= g->size - 1;
 }
 
 static bool first_ready(void *arg)
@@ -318,8 +328,11 @@ static int meet(struct bgdma_coll_group *g, unsigned int round, bool refused)
 			break;
 		ret = 0;
 	}
-	if (!ret && g->dead != BGDMA_STRANGER)
-		ret = -EHOSTDOWN;
+	if (!ret)
+		ret = group_failure(g);
+	/* Others may be through, and in a barrier already. */
+	if (ret)
+		split_give_up(g);
 	return ret;
 }
 
@@ -446,7 +459,8 @@ static struct bgdma_coll_group *group_add(struct bgdma_coll *coll,
 		return NULL;
 	g->member = calloc(size, sizeof(*g->member));
 	g->said = calloc(size, sizeof(*g->said));
-	if (!g->member || !g->said) {
+	g->gone = calloc(size, sizeof(*g->gone));
+	if (!g->member || !g->said || !g->gone) {
 		group_free(g);
 		return NULL;
 	}
@@ -505,6 +519,11 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 			ret = group_build(g, &own, cards);
 	}
 	free(cards);
+	bgdma_endpoint_lock(coll->ep);
+	g->made = true;
+	if (!ret && group_failure(g))
+		group_give_up(g);
+	bgdma_endpoint_unlock(coll->ep);
 	*group = g;
 	if (ret || own.color == BGDMA_SPLIT_NONE) {
 		group_remove(g);
@@ -518,6 +537,7 @@ void bgdma_coll_group_destroy(struct bgdma_coll_group *g)
 	if (!g)
 		return;
 	number_end(g, barrier_flush(g));
+	give_up_flush(g);
 	group_remove(g);
 }
 
