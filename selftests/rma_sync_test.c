@@ -67,6 +67,68 @@ TEST(ep6_unlock_before_all_has_come)
 	EXPECT_TRUE(job_run(3, unlocked_early, NULL, -1));
 }
 
+/*
+ * When a close returns the limitation is lifted at the target, even if the FIFO
+ * was full of what goes to another: rank 4 has the channel of rank 0. Who is told
+ * of it begins an epoch at once, and is not refused.
+ */
+#define LIFTS	20
+
+static int lift(struct accessor *a, uint32_t i, struct bgdma_rma_epoch **other)
+{
+	struct bgdma_access_attr attr = access_at(a, 0, LOCAL / 2, 0);
+	struct bgdma_rma_epoch *e;
+	uint32_t k;
+
+	require_is(0, bgdma_epoch_begin(a->window, 4, 9, 0, other));
+	if (i % 2)
+		require_is(0, bgdma_window_lock(a->window, 0,
+						BGDMA_EPOCH_EXCLUSIVE));
+	else
+		require_is(0, bgdma_epoch_begin(a->window, 0, 5,
+						BGDMA_EPOCH_EXCLUSIVE, &e));
+	for (k = 0; k < 40; k++)
+		require_is(0, bgdma_epoch_put(*other, &attr));
+	return i % 2 ? bgdma_window_unlock(a->window, 0) : bgdma_epoch_close(e);
+}
+
+static int lifted(uint32_t rank, uint32_t size, void *arg)
+{
+	const unsigned int alone = BGDMA_EPOCH_EXCLUSIVE | BGDMA_EPOCH_REFUSE;
+	struct bgdma_rma_epoch *e, *other = NULL;
+	struct accessor a = { 0 };
+	uint32_t *turn = arg, i;
+
+	(void)size;
+	require_is(0, big_open(&a));
+	require_is(0, meet(&a));
+	for (i = 0; i < 2 * LIFTS; i++) {
+		if (rank != 1 + i % 2)
+			continue;
+		require(until(load(turn) == i));
+		if (rank == 1) {
+			require_is(0, lift(&a, i / 2, &other));
+		} else {
+			require_is(0, bgdma_epoch_begin(a.window, 0, 6, alone,
+							&e));
+			require_is(0, bgdma_epoch_close(e));
+		}
+		store(turn, i + 1);
+		if (rank == 1)
+			require_is(0, bgdma_epoch_close(other));
+	}
+	require_is(0, meet(&a));
+	return accessor_close(&a);
+}
+
+TEST(ep6_the_limitation_is_lifted_when_close_returns)
+{
+	uint32_t *turn = shared(sizeof(*turn));
+
+	partition_new("5x1x1", "");
+	EXPECT_TRUE(job_run(5, lifted, turn, -1));
+}
+
 static int locks(uint32_t rank, uint32_t size, void *arg)
 {
 	const struct bgdma_update_attr add = addition(0, 1);

@@ -446,10 +446,12 @@ int epoch_close_wait(struct bgdma_rma_epoch *e)
 	return e->acknowledged ? epoch_wait(e, sync_there) : 0;
 }
 
-int epoch_close_end(struct bgdma_rma_epoch *e, int result)
+/* It is over here; at the target when its FIFO has ended @seq. */
+int epoch_close_end(struct bgdma_rma_epoch *e, int result, uint64_t *seq)
 {
 	struct bgdma_rma *rma = e->rma;
 
+	*seq = 0;
 	rma_lock(rma);
 	rma_channel_repair(e->ch);
 	counter_fails(e, e->sync);
@@ -461,6 +463,7 @@ int epoch_close_end(struct bgdma_rma_epoch *e, int result)
 
 		if (!result)
 			result = ret;
+		*seq = e->seq;
 	}
 	epoch_idle(e);
 	rma_unlock(rma);
@@ -469,11 +472,17 @@ int epoch_close_end(struct bgdma_rma_epoch *e, int result)
 
 int bgdma_epoch_close(struct bgdma_rma_epoch *epoch)
 {
+	struct bgdma_rma *rma = epoch->rma;
+	struct channel *ch = epoch->ch;
+	uint64_t seq;
 	int ret = epoch_close_begin(epoch);
 
 	if (!ret)
 		ret = epoch_close_wait(epoch);
-	return epoch_close_end(epoch, ret);
+	ret = epoch_close_end(epoch, ret, &seq);
+	/* Whom we tell of it may begin one at once, and be refused (EP-6). */
+	(void)rma_channel_wait(rma, ch, seq);
+	return ret;
 }
 
 void bgdma_epoch_info_sized(struct bgdma_rma_epoch *epoch,

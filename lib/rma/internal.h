@@ -91,6 +91,7 @@ struct window_peer {
 	struct bgdma_rma_epoch *access;	/* of lock, fence or start */
 	bool beginning;			/* a thread waits for that */
 	int result;			/* of closing it, so far */
+	uint64_t end;			/* where its END is in the channel */
 	bool started;
 	uint32_t posts;			/* not yet used */
 	uint32_t completes;
@@ -192,7 +193,7 @@ int epoch_settle(struct bgdma_rma_epoch *e, uint64_t seq, bool gets);
 /* The stages of a close: several epochs go through each together. */
 int epoch_close_begin(struct bgdma_rma_epoch *e);
 int epoch_close_wait(struct bgdma_rma_epoch *e);
-int epoch_close_end(struct bgdma_rma_epoch *e, int result);
+int epoch_close_end(struct bgdma_rma_epoch *e, int result, uint64_t *seq);
 void epochs_release(struct bgdma_rma *rma);
 
 /* transfer.c */
