@@ -2,6 +2,7 @@
 /*
  * Accesses to windows: puts and gets of every form, requests.
  */
+#include <pthread.h>
 #include <stdint.h>
 
 #include "kselftest_harness.h"
@@ -178,6 +179,100 @@ TEST(access_requests)
 {
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, requests, NULL, -1));
+}
+
+#define PUMPS	3
+
+struct waiter {
+	struct bgdma_rma_epoch *e;
+	struct bgdma_rma_request request;
+	bool flush;
+	int ret, done;
+};
+
+static void *wait_for_gets(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->ret = w->flush ? bgdma_epoch_flush(w->e) :
+			    bgdma_rma_wait(&w->request);
+	store(&w->done, 1);
+	return NULL;
+}
+
+struct pump {
+	const struct accessor *a;
+	struct bgdma_rma_epoch *e;
+	uint64_t length;
+	uint32_t gets;
+	int stop;
+};
+
+/* As fast as can be: some gets are under way all the time. */
+static void *pump(void *arg)
+{
+	struct pump *p = arg;
+
+	while (!load(&p->stop)) {
+		must(get(p->a, p->e, PAGE, p->length, 0));
+		__atomic_fetch_add(&p->gets, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* Wait for one get, or for all until now, while there come more. */
+static int wait_among_others(const struct accessor *a,
+			     struct bgdma_rma_epoch *e, uint32_t i)
+{
+	struct bgdma_access_attr attr = access_at(a, 0, 8, 0);
+	struct pump p = { .a = a, .e = e, .length = LOCAL / 2 >> 4 * (i % 3) };
+	struct waiter w = { .e = e, .flush = i / 3 };
+	pthread_t pumps[PUMPS], waiter;
+	uint32_t k;
+
+	for (k = 0; k < PUMPS; k++)
+		must(-pthread_create(&pumps[k], NULL, pump, &p));
+	require(until(load(&p.gets) > 300));
+	attr.request = &w.request;
+	a->local[0] = 0xff;
+	require_is(0, bgdma_epoch_get(e, &attr));
+	must(-pthread_create(&waiter, NULL, wait_for_gets, &w));
+	require(until(load(&w.done)));
+	store(&p.stop, 1);
+	for (k = 0; k < PUMPS; k++)
+		pthread_join(pumps[k], NULL);
+	pthread_join(waiter, NULL);
+	require_is(i, a->local[0]);
+	return w.ret;
+}
+
+/* Who waits for his gets does not wait for those that others begin later. */
+static int going_on(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_endpoint_attr ep = { .threads = BGDMA_THREADS_MANY };
+	const struct bgdma_window_attr window = { .length = LOCAL };
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint32_t i;
+
+	(void)arg;
+	require_is(0, accessor_open_as(&a, ep, (struct bgdma_rma_attr){ 0 },
+				       &window));
+	require_is(0, bgdma_epoch_begin(a.window, size - 1, 1, 0, &e));
+	for (i = 0; i < 6; i++) {
+		a.own[0] = (uint8_t)i;
+		require_is(0, meet(&a));
+		if (!rank)
+			require_is(0, wait_among_others(&a, e, i));
+		require_is(0, meet(&a));
+	}
+	return closed(&a, e);
+}
+
+TEST(ep2_requests_and_flushes_while_others_go_on)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, going_on, NULL, -1));
 }
 
 /*

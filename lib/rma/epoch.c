@@ -2,7 +2,7 @@
 /*
  * Epochs of this process at others: beginning, the closing stage, the end (EP-1
  * to EP-6). The target's engine grants and counts; what waits here waits for
- * one of the epoch's two counters, which are leased to the target, so that its
+ * one of the epoch's counters, which are leased to the target, so that its
  * death ends the wait.
  */
 #include <stdlib.h>
@@ -25,14 +25,13 @@ void epoch_fail(struct bgdma_rma_epoch *e, uint32_t code)
 	rma_trouble(e->rma, &trouble);
 }
 
-static bool epoch_is_lost(const struct bgdma_rma_epoch *e)
+bool epoch_is_lost(const struct bgdma_rma_epoch *e)
 {
 	return e->code == BGDMA_E_PEER_DOWN || e->code == BGDMA_E_NO_PEER;
 }
 
-/* Whether a counter has an error, which then is the epoch's. */
-static bool counter_fails(struct bgdma_rma_epoch *e,
-			  const struct bgdma_counter *counter)
+bool epoch_counter_fails(struct bgdma_rma_epoch *e,
+			 const struct bgdma_counter *counter)
 {
 	struct bgdma_record record;
 	int code;
@@ -49,38 +48,22 @@ static bool counter_fails(struct bgdma_rma_epoch *e,
 /* ---- Waiting ----------------------------------------------------------- */
 
 /* The error comes first, then what a transfer had left is taken off. */
-static bool counter_there(struct bgdma_rma_epoch *e,
-			  struct bgdma_counter *counter)
+static bool sync_there(void *arg)
 {
-	if (bgdma_likely(bgdma_counter_read(counter) <= 0)) {
-		(void)counter_fails(e, counter);
+	struct bgdma_rma_epoch *e = arg;
+
+	if (bgdma_likely(bgdma_counter_read(e->sync) <= 0)) {
+		(void)epoch_counter_fails(e, e->sync);
 		return true;
 	}
 	rma_channel_repair(e->ch);
 	if (e->rma->peer[e->target].down)
 		epoch_fail(e, BGDMA_E_PEER_DOWN);
-	if (counter_fails(e, counter) || epoch_is_lost(e))
+	if (epoch_counter_fails(e, e->sync) || epoch_is_lost(e))
 		return true;
 	/* An old hit would keep whoever sleeps from sleeping. */
-	bgdma_counter_clear_hit(counter);
-	return bgdma_counter_read(counter) <= 0;
-}
-
-static bool sync_there(void *arg)
-{
-	struct bgdma_rma_epoch *e = arg;
-
-	return counter_there(e, e->sync);
-}
-
-static bool gets_there(void *arg)
-{
-	struct bgdma_rma_epoch *e = arg;
-
-	if (!counter_there(e, e->get))
-		return false;
-	e->gets_done = e->gets;
-	return true;
+	bgdma_counter_clear_hit(e->sync);
+	return bgdma_counter_read(e->sync) <= 0;
 }
 
 /* Its hit is an interrupt only while somebody waits for it. */
@@ -90,22 +73,24 @@ static void watch(struct bgdma_rma_epoch *e, bool on)
 	if (on ? !e->watchers++ : !--e->watchers) {
 		bgdma_counter_enable(e->sync, on);
 		bgdma_counter_enable(e->get, on);
+		if (e->before)
+			bgdma_counter_enable(e->before, on);
 	}
 	rma_unlock(e->rma);
 }
 
-static int epoch_wait(struct bgdma_rma_epoch *e, bool (*there)(void *arg))
+int epoch_wait(struct bgdma_rma_epoch *e, bool (*there)(void *arg), void *arg)
 {
 	bool is;
 	int ret;
 
 	rma_lock(e->rma);
-	is = there(e);
+	is = there(arg);
 	rma_unlock(e->rma);
 	if (bgdma_likely(is))
 		return 0;
 	watch(e, true);
-	ret = rma_wait(e->rma, there, e);
+	ret = rma_wait(e->rma, there, arg);
 	watch(e, false);
 	return ret;
 }
@@ -131,8 +116,10 @@ static void epoch_spare(struct bgdma_rma_epoch *e)
 {
 	bgdma_counter_free(e->sync);
 	bgdma_counter_free(e->get);
+	bgdma_counter_free(e->before);
 	e->sync = NULL;
 	e->get = NULL;
+	e->before = NULL;
 	e->next = e->rma->spare;
 	e->rma->spare = e;
 }
@@ -165,22 +152,34 @@ static bool epoch_reclaim(struct bgdma_rma *rma)
 	return false;
 }
 
-static int counters_create(struct bgdma_rma_epoch *e,
-			   const struct bgdma_peer *at)
+int get_counter_create(struct bgdma_rma_epoch *e,
+		       struct bgdma_counter **counter)
 {
+	const struct bgdma_peer *at = bgdma_endpoint_peer(e->rma->ep,
+							  e->target);
 	const struct bgdma_grant_attr to = {
 		.rank = at->node, .ctx = at->ctx,
 		.incarnation = at->incarnation,
 	};
 	int ret;
 
-	ret = bgdma_counter_alloc(e->rma->ctx, BGDMA_INJECTION, &e->sync);
-	if (!ret)
-		ret = bgdma_counter_alloc(e->rma->ctx, BGDMA_RECEPTION,
-					  &e->get);
-	if (!ret)
-		ret = bgdma_counter_grant(e->get, 1, &to, NULL);
+	ret = bgdma_counter_alloc(e->rma->ctx, BGDMA_RECEPTION, counter);
+	if (ret)
+		return ret;
+	ret = bgdma_counter_grant(*counter, 1, &to, NULL);
+	if (ret) {
+		bgdma_counter_free(*counter);
+		*counter = NULL;
+	}
 	return ret;
+}
+
+static int counters_create(struct bgdma_rma_epoch *e)
+{
+	int ret;
+
+	ret = bgdma_counter_alloc(e->rma->ctx, BGDMA_INJECTION, &e->sync);
+	return ret ? ret : get_counter_create(e, &e->get);
 }
 
 static int epoch_new(struct bgdma_rma *rma, uint32_t target,
@@ -204,7 +203,7 @@ static int epoch_new(struct bgdma_rma *rma, uint32_t target,
 		e->node = at->node;
 		e->ctx = at->ctx;
 		e->ch = rma->peer[target].ch;
-		ret = counters_create(e, at);
+		ret = counters_create(e);
 		if (ret)
 			epoch_spare(e);
 	} while (ret == -ENOSPC && epoch_reclaim(rma));
@@ -224,6 +223,8 @@ static void epoch_idle(struct bgdma_rma_epoch *e)
 	e->serial++;
 	counter_reset(e->sync);
 	counter_reset(e->get);
+	if (e->before)
+		counter_reset(e->before);
 	e->next = e->rma->peer[e->target].idle;
 	e->rma->peer[e->target].idle = e;
 }
@@ -268,8 +269,12 @@ static void epoch_init(struct bgdma_rma_epoch *e, struct bgdma_window *window,
 	e->failed = 0;
 	e->gets = 0;
 	e->gets_done = 0;
+	e->turn = 0;
 	bgdma_counter_lease(e->sync, e->node, e->ctx);
 	e->get_handle = bgdma_counter_lease(e->get, e->node, e->ctx);
+	if (e->before)
+		e->before_handle = bgdma_counter_lease(e->before, e->node,
+						       e->ctx);
 	e->next = window->open;
 	window->open = e;
 }
@@ -354,7 +359,7 @@ int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
 	rma_unlock(rma);
 	if (ret)
 		return ret;
-	ret = epoch_wait(e, sync_there);
+	ret = epoch_wait(e, sync_there, e);
 	rma_lock(rma);
 	rma_channel_repair(e->ch);
 	if (!ret)
@@ -377,26 +382,28 @@ int bgdma_epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
 
 /* ---- Completion -------------------------------------------------------- */
 
-int epoch_settle(struct bgdma_rma_epoch *e, uint64_t seq, bool gets)
+int epoch_settle(struct bgdma_rma_epoch *e, uint64_t seq, uint64_t gets)
 {
+	struct gets_wait w = { .epoch = e, .gets = gets };
 	int ret = rma_channel_wait(e->rma, e->ch, seq);
 
 	if (!ret && gets)
-		ret = epoch_wait(e, gets_there);
+		ret = epoch_wait(e, gets_there, &w);
 	return ret ? ret : rma_errno(e->code);
 }
 
 /* What a FIFO has ended is visible at its target. */
 int bgdma_epoch_flush(struct bgdma_rma_epoch *epoch)
 {
-	uint64_t seq;
+	uint64_t seq, gets;
 	int ret;
 
 	rma_lock(epoch->rma);
 	ret = rma_channel_submit(epoch->ch);
 	seq = epoch->seq;
+	gets = epoch->gets;
 	rma_unlock(epoch->rma);
-	return ret ? ret : epoch_settle(epoch, seq, true);
+	return ret ? ret : epoch_settle(epoch, seq, gets);
 }
 
 /* ---- The closing stage ------------------------------------------------- */
@@ -421,14 +428,16 @@ int bgdma_epoch_closing(struct bgdma_rma_epoch *epoch)
  */
 int epoch_close_begin(struct bgdma_rma_epoch *e)
 {
+	struct gets_wait w = { .epoch = e };
 	uint64_t puts;
 	int ret = bgdma_epoch_closing(e);
 
 	if (ret && ret != -EALREADY)
 		return ret;
 	ret = rma_channel_wait(e->rma, e->ch, e->seq);
+	w.gets = e->gets;
 	if (!ret)
-		ret = epoch_wait(e, gets_there);
+		ret = epoch_wait(e, gets_there, &w);
 	if (ret)
 		return ret;
 	rma_lock(e->rma);
@@ -443,7 +452,7 @@ int epoch_close_begin(struct bgdma_rma_epoch *e)
 
 int epoch_close_wait(struct bgdma_rma_epoch *e)
 {
-	return e->acknowledged ? epoch_wait(e, sync_there) : 0;
+	return e->acknowledged ? epoch_wait(e, sync_there, e) : 0;
 }
 
 /* It is over here; at the target when its FIFO has ended @seq. */
@@ -454,8 +463,10 @@ int epoch_close_end(struct bgdma_rma_epoch *e, int result, uint64_t *seq)
 	*seq = 0;
 	rma_lock(rma);
 	rma_channel_repair(e->ch);
-	counter_fails(e, e->sync);
-	counter_fails(e, e->get);
+	epoch_counter_fails(e, e->sync);
+	epoch_counter_fails(e, e->get);
+	if (e->before)
+		epoch_counter_fails(e, e->before);
 	if (!result)
 		result = rma_errno(e->code);
 	if (!epoch_is_lost(e) && result != -ENODEV) {
@@ -494,7 +505,7 @@ void bgdma_epoch_info_sized(struct bgdma_rma_epoch *epoch,
 	now = (struct bgdma_epoch_info){
 		.target = epoch->target, .id = epoch->id,
 		.closing = epoch->closing, .code = epoch->code,
-		.puts = epoch->puts, .gets = bgdma_counter_read(epoch->get),
+		.puts = epoch->puts, .gets = gets_open(epoch),
 	};
 	rma_unlock(epoch->rma);
 	memset(info, 0, size);

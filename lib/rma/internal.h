@@ -18,7 +18,7 @@
 #define EPOCH_ACCESS		BGDMA_EPOCH_RESERVED
 
 /* What a descriptor in a channel is. */
-enum sent_kind { SENT_GATE, SENT_PUT, SENT_GET };
+enum sent_kind { SENT_GATE, SENT_PUT, SENT_GET /* + the epoch's phase */ };
 
 struct sent {
 	struct bgdma_rma_epoch *epoch;	/* NULL: nobody wants to know */
@@ -49,6 +49,7 @@ struct bgdma_rma_epoch {
 	struct channel *ch;
 	struct bgdma_counter *sync;	/* injection: granted, closed */
 	struct bgdma_counter *get;	/* reception: the get counter (EP-2) */
+	struct bgdma_counter *before;	/* of gets up to @turn; NULL: not yet */
 	uint64_t serial;
 	uint32_t target;
 	uint32_t id;
@@ -58,7 +59,8 @@ struct bgdma_rma_epoch {
 	uint32_t region;		/* there; 0: dynamic */
 	uint32_t unit;
 	uint64_t length;
-	uint32_t get_handle;
+	uint32_t get_handle, before_handle;
+	unsigned int phase;		/* how often these were swapped, mod 2 */
 	bool closing;
 	bool acknowledged;		/* a CLOSE was sent */
 	uint64_t mark;			/* see mark.c; 0: none is under way */
@@ -69,7 +71,8 @@ struct bgdma_rma_epoch {
 	uint64_t puts;			/* the put counter (EP-3) */
 	uint64_t failed;		/* puts that did not get there */
 	uint64_t gets;			/* since it began */
-	uint64_t gets_done;		/* of those, at least */
+	uint64_t gets_done;		/* of those, the first, at least */
+	uint64_t turn;			/* how many @before counts */
 	uint64_t seq;			/* after its last descriptor */
 };
 
@@ -188,13 +191,40 @@ int rma_channel_wait(struct bgdma_rma *rma, struct channel *ch, uint64_t seq);
 void epoch_fail(struct bgdma_rma_epoch *e, uint32_t code);
 int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
 		unsigned int flags, struct bgdma_rma_epoch **epoch);
-/* Wait for what is before @seq in its channel, and for all gets if @gets. */
-int epoch_settle(struct bgdma_rma_epoch *e, uint64_t seq, bool gets);
+/* Wait for what is before @seq in its channel, and for the first @gets gets. */
+int epoch_settle(struct bgdma_rma_epoch *e, uint64_t seq, uint64_t gets);
+/* Whether a counter has an error, which then is the epoch's. */
+bool epoch_counter_fails(struct bgdma_rma_epoch *e,
+			 const struct bgdma_counter *counter);
+/* Whether its target is gone. */
+bool epoch_is_lost(const struct bgdma_rma_epoch *e);
+/* Wait, with interrupts of its counters. */
+int epoch_wait(struct bgdma_rma_epoch *e, bool (*there)(void *arg), void *arg);
+/* A get counter that the target may move. */
+int get_counter_create(struct bgdma_rma_epoch *e,
+		       struct bgdma_counter **counter);
 /* The stages of a close: several epochs go through each together. */
 int epoch_close_begin(struct bgdma_rma_epoch *e);
 int epoch_close_wait(struct bgdma_rma_epoch *e);
 int epoch_close_end(struct bgdma_rma_epoch *e, int result, uint64_t *seq);
 void epochs_release(struct bgdma_rma *rma);
+
+/* gets.c: with the lock */
+struct gets_wait {
+	struct bgdma_rma_epoch *epoch;
+	uint64_t gets;
+};
+
+/* Of struct gets_wait: have so many ended, or all that ever will? */
+bool gets_there(void *arg);
+bool gets_done(struct bgdma_rma_epoch *e, uint64_t gets);
+/* Gets that are under way. */
+int64_t gets_open(const struct bgdma_rma_epoch *e);
+/* Of the first @gets those that have not come never will. How many, as known. */
+int64_t gets_drop(struct bgdma_rma_epoch *e, uint64_t gets);
+/* The counter of a get of the past. */
+struct bgdma_counter *gets_counter(const struct bgdma_rma_epoch *e,
+				   unsigned int phase);
 
 /* transfer.c */
 

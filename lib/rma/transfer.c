@@ -158,7 +158,7 @@ int rget_take(struct bgdma_rma_epoch *e, uint32_t count, uint32_t gets,
 	struct bgdma_desc *desc;
 	int ret;
 
-	ret = rma_channel_take(e, SENT_GET, gets, &desc);
+	ret = rma_channel_take(e, SENT_GET + e->phase, gets, &desc);
 	if (bgdma_unlikely(ret))
 		return ret;
 	slot *= BGDMA_RGET_DESC_MAX;
@@ -352,9 +352,7 @@ static bool request_done(const struct bgdma_rma_request *request)
 		return true;
 	if (bgdma_inj_done(e->ch->fifo) < request->seq)
 		return false;
-	if (e->gets_done < request->gets && bgdma_counter_read(e->get) <= 0)
-		e->gets_done = e->gets;
-	return e->gets_done >= request->gets;
+	return gets_done(e, request->gets);
 }
 
 int bgdma_rma_test(const struct bgdma_rma_request *request, bool *done)
@@ -376,10 +374,6 @@ int bgdma_rma_test(const struct bgdma_rma_request *request, bool *done)
 	return ret;
 }
 
-/*
- * Gets end in any order: those of a request have ended when, at some time
- * since, none was under way.
- */
 int bgdma_rma_wait(const struct bgdma_rma_request *request)
 {
 	bool done;
