@@ -235,4 +235,56 @@ TEST(window_that_grows)
 	EXPECT_TRUE(job_run(3, grows, NULL, -1));
 }
 
+/*
+ * Synchronization that this module knows nothing of: who is told that memory was
+ * attached can access it, and that it was attached elsewhere too.
+ */
+static int told_otherwise(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr attr = { .dynamic = true };
+	uint64_t there = (uintptr_t)memory;
+	struct bgdma_update_attr add = {
+		.op = BGDMA_ATOMIC_ADD, .type = BGDMA_ATOMIC_U64, .count = 1,
+		.operand = 1, .at = there,
+	};
+	uint32_t *turn = arg, i, last = 0;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+
+	(void)size;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 }, &attr));
+	require_is(0, bgdma_epoch_begin(a.window, 0, rank + 1, 0, &e));
+	require_is(0, meet(&a));
+	for (i = 0; !rank && i < 100; i++) {
+		if (i)
+			require_is(0, bgdma_window_detach(a.window, memory));
+		require_is(0, bgdma_window_attach(a.window, memory, 4096));
+		store(turn, 3 * i + 1);
+		require(until(load(turn) == 3 * i + 3));
+	}
+	while (rank && last < 300) {
+		require(until(load(turn) % 3 == rank && load(turn) > last));
+		last = load(turn);
+		require_is(0, rank == 1 ? put(&a, e, 0, 8, there + 8) :
+					  bgdma_epoch_update(e, &add));
+		require_is(0, bgdma_epoch_flush(e));
+		store(turn, last + 1);
+		last = last / 3 == 99 ? 300 : last;
+	}
+	require_is(0, bgdma_epoch_close(e));
+	require_is(0, meet(&a));
+	require(rank || *(uint64_t *)(void *)memory == 100);
+	require_is(0, a.troubles);
+	return accessor_close(&a);
+}
+
+TEST(window_that_grows_whatever_tells_of_it)
+{
+	uint32_t *turn = shared(sizeof(*turn));
+
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, told_otherwise, turn, -1));
+}
+
 TEST_HARNESS_MAIN

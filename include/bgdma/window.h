@@ -216,11 +216,14 @@ BGDMA_API uint64_t bgdma_window_length(const struct bgdma_window *window,
  * @length: bytes, at least 1
  *
  * Others name it by its address in this process: accesses count in bytes from
- * 0. They know of it after the next synchronization with this process. It
- * has no gate of its own: epochs are of the window.
+ * 0. It has no gate of its own: epochs are of the window.
  *
- * Return: 0; -EINVAL; -EEXIST part of it is attached; -EHOSTDOWN; what
- * bgdma_region_register() returns.
+ * Not collective. When it returns the others are told, as far as their FIFOs have
+ * room, for which it waits: who synchronizes with this process in whatever way
+ * may access it.
+ *
+ * Return: 0; -EINVAL; -EEXIST part of it is attached; what
+ * bgdma_region_register() and bgdma_counter_alloc() return.
  */
 BGDMA_API int bgdma_window_attach(struct bgdma_window *window, void *addr,
 				  uint64_t length);
@@ -230,9 +233,10 @@ BGDMA_API int bgdma_window_attach(struct bgdma_window *window, void *addr,
  * @window: dynamic window
  * @addr: as attached
  *
- * Later accesses to it are refused.
+ * Later accesses to it are refused. Others are told as by bgdma_window_attach().
  *
- * Return: 0; -ENOENT.
+ * Return: 0; -ENOENT; what bgdma_counter_alloc() returns: the memory is detached,
+ * and the others were not told.
  */
 BGDMA_API int bgdma_window_detach(struct bgdma_window *window, void *addr);
 

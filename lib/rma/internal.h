@@ -284,12 +284,26 @@ void gets_doubt(struct bgdma_rma *rma, uint32_t rank, int queue, uint32_t code);
 /* window.c */
 int window_send(struct bgdma_window *window, uint32_t dest, unsigned int kind,
 		unsigned int detail, const void *data, size_t length);
+/* The same with an injection counter: there, when it has moved by @length. */
+int window_send_counted(struct bgdma_window *window, uint32_t dest,
+			unsigned int kind, unsigned int detail,
+			const void *data, size_t length,
+			struct bgdma_counter *counter);
 bgdma_packet_fn on_window;
 struct bgdma_window *window_of_region(struct bgdma_rma *rma, uint32_t handle);
 /* Forget it; its region ends if @regions. */
 void window_drop(struct bgdma_window *window, bool regions);
 
 /* dynamic.c */
+void attached_look(struct bgdma_rma *rma);
+
+/* With the lock, before an access: take what tells of memory that is attached. */
+static inline void access_look(const struct bgdma_rma_epoch *e)
+{
+	if (bgdma_unlikely(!e->region))
+		attached_look(e->rma);
+}
+
 int on_attach(struct bgdma_window *window, uint32_t rank,
 	      const struct bgdma_packet *packet);
 const struct attached *attached_find(const struct attached *list, uint64_t at,

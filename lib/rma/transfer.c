@@ -106,6 +106,7 @@ int bgdma_epoch_put_sized(struct bgdma_rma_epoch *epoch,
 	if (bgdma_unlikely(ret))
 		return ret;
 	rma_lock(epoch->rma);
+	access_look(epoch);
 	ret = access_check(epoch, a, &to);
 	if (bgdma_likely(!ret))
 		ret = put_one(epoch, a, to);
@@ -189,6 +190,7 @@ int bgdma_epoch_get_sized(struct bgdma_rma_epoch *epoch,
 	if (bgdma_unlikely(ret))
 		return ret;
 	rma_lock(epoch->rma);
+	access_look(epoch);
 	ret = access_check(epoch, a, &from);
 	if (bgdma_likely(!ret))
 		ret = rget_take(epoch, 1, 1, &get);
@@ -304,6 +306,7 @@ static int row_move(struct bgdma_rma_epoch *e, bool put, const struct row *row,
 	int ret;
 
 	rma_lock(e->rma);
+	access_look(e);
 	ret = row_check(e, row, whole);
 	if (!ret)
 		ret = put ? row_put(e, row, whole) : row_get(e, row, whole);

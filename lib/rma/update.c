@@ -354,6 +354,7 @@ int bgdma_epoch_update_sized(struct bgdma_rma_epoch *epoch,
 	if (bgdma_unlikely(!update_makes_sense(a)))
 		return -EINVAL;
 	rma_lock(epoch->rma);
+	access_look(epoch);
 	ret = update_one(epoch, a, element_bytes(a));
 	if (!ret)
 		ret = update_end(epoch, a);
@@ -412,6 +413,7 @@ static int update_row(struct bgdma_rma_epoch *e, const struct row *row,
 	int ret;
 
 	rma_lock(e->rma);
+	access_look(e);
 	ret = row_check(e, row, whole, bytes);
 	for (i = 0; !ret && i < row->count; i++) {
 		a = *whole;

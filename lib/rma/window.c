@@ -21,15 +21,17 @@
 
 /* ---- Packets ----------------------------------------------------------- */
 
-int window_send(struct bgdma_window *window, uint32_t dest, unsigned int kind,
-		unsigned int detail, const void *data, size_t length)
+int window_send_counted(struct bgdma_window *window, uint32_t dest,
+			unsigned int kind, unsigned int detail,
+			const void *data, size_t length,
+			struct bgdma_counter *counter)
 {
 	struct bgdma_rma *rma = window->rma;
 	const struct bgdma_send_attr send = {
 		.operation = rma->operation, .dest = dest,
 		.word = (uint64_t)window->number << NUMBER_SHIFT |
 			(uint64_t)kind << KIND_SHIFT | detail,
-		.data = data, .length = length,
+		.data = data, .length = length, .counter = counter,
 	};
 	int ret;
 
@@ -39,6 +41,13 @@ int window_send(struct bgdma_window *window, uint32_t dest, unsigned int kind,
 			break;
 	}
 	return ret;
+}
+
+int window_send(struct bgdma_window *window, uint32_t dest, unsigned int kind,
+		unsigned int detail, const void *data, size_t length)
+{
+	return window_send_counted(window, dest, kind, detail, data, length,
+				   NULL);
 }
 
 static struct bgdma_window *window_find(struct bgdma_rma *rma, uint64_t number)
