@@ -502,4 +502,65 @@ TEST(x2_update_outside_of_own_memory)
 	EXPECT_TRUE(job_run(2, not_ours, NULL, -1));
 }
 
+/* ---- After a failure --------------------------------------------------- */
+
+/*
+ * One that failed does not keep later updates from being made, by the engine or
+ * by us; the epoch has its error.
+ */
+static int go_on(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr attr = { .dynamic = *(bool *)arg,
+		.length = *(bool *)arg ? 0 : WINDOW };
+	struct bgdma_update_attr add = {
+		.op = BGDMA_ATOMIC_ADD, .type = BGDMA_RMA_DOUBLE, .count = 1,
+	};
+	struct bgdma_update_attr or = {
+		.op = BGDMA_RMA_LOR, .type = BGDMA_ATOMIC_U32, .count = 1,
+		.operand = 7,
+	};
+	uint64_t base = attr.dynamic ? (uintptr_t)&own : 0;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	double one = 1, *sum;
+	int i;
+
+	(void)size;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 }, &attr));
+	if (attr.dynamic && rank)
+		require_is(0, bgdma_window_attach(a.window, &own, PAGE));
+	require_is(0, meet(&a));
+	memcpy(&add.operand, &one, sizeof(one));
+	add.at = base;
+	or.at = base + 8;
+	require_is(0, bgdma_epoch_begin(a.window, 1, rank + 1, 0, &e));
+	for (i = 0; !rank && i < 10; i++) {
+		/* Its own side is too short. */
+		require_is(0, put(&a, e, LOCAL - 4, 8, base + 16));
+		require_is(0, bgdma_epoch_update(e, &add));
+		require_is(0, bgdma_epoch_update(e, &or));
+	}
+	require_is(rank ? 0 : -ERANGE, bgdma_epoch_close(e));
+	require_is(rank ? 0 : 1, a.troubles);
+	require_is(0, meet(&a));
+	if (rank) {
+		sum = attr.dynamic ? (double *)(void *)&own :
+				     (double *)(void *)a.own;
+		require(sum[0] == 10);
+		require_is(1, *(uint32_t *)(void *)&sum[1]);
+	}
+	return accessor_close(&a);
+}
+
+TEST(update_after_another_access_has_failed)
+{
+	bool dynamic = false;
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, go_on, &dynamic, -1));
+	dynamic = true;
+	EXPECT_TRUE(job_run(2, go_on, &dynamic, -1));
+}
+
 TEST_HARNESS_MAIN

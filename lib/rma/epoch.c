@@ -267,6 +267,7 @@ static void epoch_init(struct bgdma_rma_epoch *e, struct bgdma_window *window,
 	e->code = BGDMA_OK;
 	e->puts = 0;
 	e->failed = 0;
+	e->failed_seq = 0;
 	e->gets = 0;
 	e->gets_done = 0;
 	e->turn = 0;

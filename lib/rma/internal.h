@@ -74,6 +74,8 @@ struct bgdma_rma_epoch {
 	uint64_t gets_done;		/* of those, the first, at least */
 	uint64_t turn;			/* how many @before counts */
 	uint64_t seq;			/* after its last descriptor */
+	uint64_t failed_seq;		/* after the last that failed, with: */
+	uint32_t failed_code;
 };
 
 struct attached {

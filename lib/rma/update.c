@@ -236,8 +236,9 @@ static int scratch_atomic(struct bgdma_rma_epoch *e, unsigned int op, int type,
 		ret = bgdma_inj_submit(e->ch->fifo);
 	if (!ret)
 		ret = rma_channel_wait(e->rma, e->ch, e->seq);
-	if (!ret)
-		ret = rma_errno(e->code);
+	/* What else of the epoch has failed does not matter. */
+	if (!ret && bgdma_unlikely(e->failed_seq == e->seq))
+		ret = rma_errno(e->failed_code);
 	*bits = bits_read(scratch, bytes);
 	return ret;
 }
