@@ -11,6 +11,7 @@
 
 #include "kselftest_harness.h"
 #include "coll_util.h"
+#include "../lib/coll/internal.h"
 
 FIXTURE(coll) {
 };
@@ -26,13 +27,9 @@ FIXTURE_TEARDOWN(coll)
 
 /* ---- Packets that are ours alone --------------------------------------- */
 
-/* Member of the card that a process puts into the job for its first split. */
-#define CARD_MEMORY	3
-
 /* Zeros behind the two bytes of rank 0's memory; it is refused, or goes nowhere. */
 static int write_behind(struct caller *c, bool lines)
 {
-	uint32_t card[BGDMA_JOB_VALUE_MAX / sizeof(uint32_t)];
 	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(c->m.ep);
 	const struct bgdma_peer *victim = bgdma_endpoint_peer(c->m.ep, 0);
 	const struct bgdma_inj_attr attr = { .entries = 64 };
@@ -41,13 +38,12 @@ static int write_behind(struct caller *c, bool lines)
 	struct bgdma_region *from;
 	struct bgdma_desc desc;
 
-	require(bgdma_job_get(c->m.job, 0, "coll.0.0", card, sizeof(card)) > 0);
 	require_is(0, bgdma_inj_create(ctx, &attr, &fifo));
 	require_is(0, bgdma_region_alloc(ctx, 4096, BGDMA_LOCAL_READ, &from));
 	t.dest = victim->node;
 	t.dest_ctx = victim->ctx;
 	t.from.region = bgdma_region_handle(from);
-	t.to.region = lines ? 1 : card[CARD_MEMORY];
+	t.to.region = lines ? 1 : (uint32_t)board->value[0];
 	t.to.offset = 64;
 	t.length = 192;
 	bgdma_desc_put(&desc, &t);
@@ -70,6 +66,8 @@ static int writing_member(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, caller_open(&c, 1));
 	require_is(0, bgdma_coll_split(c.coll, split, &c.group));
 	require_is(0, bgdma_coll_barrier(c.group));
+	if (!rank)
+		board->value[0] = bgdma_region_handle(c.group->memory);
 	place(0, size);
 	if (rank)
 		require_is(0, write_behind(&c, !split->flags));
@@ -150,6 +148,7 @@ static int saying_member(uint32_t rank, uint32_t size, void *arg)
 		.flags = BGDMA_SPLIT_PLAIN,
 	};
 	uint32_t gone[2] = { 0, 1000 };
+	const struct card card = { 0 };
 	struct caller c = { 0 };
 
 	(void)arg;
@@ -168,11 +167,16 @@ static int saying_member(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, say(&c, 0));
 		require_is(0, say(&c, 1 << 1));
 		require_is(0, say(&c, 7 << 2));
+		gone[0] = 1;
 		gone[1] = BGDMA_STRANGER;
 		require_is(0, say_with(&c, "gone", 0, gone, 8));
 		require_is(0, say_with(&c, "gone", 7, gone, 8));
+		/* What it has: again, of later splits than the next, too short. */
+		require_is(0, say_with(&c, "card", 0, &card, sizeof(card)));
+		require_is(0, say_with(&c, "card", 2, &card, sizeof(card)));
+		require_is(0, say_with(&c, "card", 1, gone, 8));
 	}
-	require(rank || until(malformed(&c) == 8));
+	require(rank || until(malformed(&c) == 11));
 	/* None of it has ended the group. */
 	if (c.group)
 		require_is(0, bgdma_coll_barrier(c.group));
@@ -361,6 +365,98 @@ TEST_F_TIMEOUT(coll, ba1_signals_in_splits, 300)
 {
 	partition_new("4x1x1", "");
 	EXPECT_TRUE(job_run(4, signalled_member, NULL, -1));
+}
+
+/* ---- Deaths ------------------------------------------------------------ */
+
+#define VICTIM	2
+
+/*
+ * A process dies before a split: at once, or after it has told some of the others
+ * what it has. Who lives hears of it, those of other colours too.
+ */
+static int dying_member(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_split_attr colours = { .color = rank % 2 };
+	const struct bgdma_split_attr *split = arg;
+	struct caller c = { 0 };
+	int ret;
+
+	require_is(0, caller_open(&c, 1));
+	if (split) {
+		require_is(0, bgdma_coll_split(c.coll, split, &c.group));
+		require_is(0, bgdma_coll_barrier(c.group));
+	}
+	place(0, size);
+	if (rank == VICTIM)
+		return raise(SIGKILL);
+	bgdma_coll_group_destroy(c.group);
+	c.group = NULL;
+	ret = bgdma_coll_split(c.coll, split ? NULL : &colours, &c.group);
+	require_is(-EHOSTDOWN, ret);
+	place(1, size - 1);
+	require_is(-EHOSTDOWN, bgdma_coll_split(c.coll, NULL, &c.group));
+	place(2, size - 1);
+	return member_leave(&c.m);
+}
+
+TEST_F_TIMEOUT(coll, x3_a_process_dies_before_a_split, 120)
+{
+	struct bgdma_split_attr split = { 0 };
+
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(4, dying_member, &split, VICTIM));
+	memset(board, 0, sizeof(*board));
+	split.flags = BGDMA_SPLIT_PLAIN;
+	EXPECT_TRUE(job_run(4, dying_member, &split, VICTIM));
+	memset(board, 0, sizeof(*board));
+	EXPECT_TRUE(job_run(4, dying_member, NULL, VICTIM));
+}
+
+/*
+ * It dies at some time while all split and meet, again and again: all others fail
+ * in a split or in a barrier, and none hangs.
+ */
+static int killed_member(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_split_attr split = { .color = rank % 4 / 2 };
+	uint32_t when = *(uint32_t *)arg;
+	struct caller c = { 0 };
+	uint32_t i;
+	int ret = 0;
+
+	require_is(0, caller_open(&c, 1));
+	place(0, size);
+	if (rank == VICTIM) {
+		signal(SIGALRM, SIG_DFL);
+		must(setitimer(ITIMER_REAL, &(struct itimerval){
+			.it_value.tv_usec = 1000 + when * 1700 }, NULL));
+	}
+	for (i = 0; !ret; i++) {
+		ret = bgdma_coll_split(c.coll, i % 2 ? &split : NULL, &c.group);
+		if (!ret)
+			ret = bgdma_coll_barrier(c.group);
+		if (!ret)
+			bgdma_coll_group_destroy(c.group);
+		if (!ret)
+			c.group = NULL;
+	}
+	require_is(-EHOSTDOWN, ret);
+	place(1, size - 1);
+	bgdma_coll_group_destroy(c.group);
+	return member_leave(&c.m);
+}
+
+TEST_F_TIMEOUT(coll, x3_a_process_dies_in_some_split, 300)
+{
+	uint32_t when;
+
+	partition_new("2x2x2", "");
+	for (when = 0; when < 12; when++) {
+		memset(board, 0, sizeof(*board));
+		EXPECT_TRUE(job_run(8, killed_member, &when, VICTIM))
+			TH_LOG("time %u", when);
+	}
 }
 
 TEST_HARNESS_MAIN

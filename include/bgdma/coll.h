@@ -82,9 +82,8 @@ BGDMA_API int bgdma_coll_split_sized(struct bgdma_coll *coll,
  *
  * Thread safety: any thread, one at a time in a process, and in the same order on
  * all processes.
- * Return: 0; -EHOSTDOWN a member has died; -EINVAL; -ENOTCONN not committed;
- * -ENOSPC no counter is left, at this member or another; what bgdma_job_put(),
- * _fence() and _get() return; -ENOMEM.
+ * Return: 0; -EHOSTDOWN a process of the job has died or left; -EINVAL; -ENOTCONN
+ * not committed; -ENOSPC no counter is left, at this member or another; -ENOMEM.
  */
 static inline int bgdma_coll_split(struct bgdma_coll *coll,
 				   const struct bgdma_split_attr *attr,

@@ -3,7 +3,6 @@
  * Groups of processes: who is in them, and what each lets the others use.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +47,7 @@ static void release(void *arg)
 		coll->groups = g->next;
 		group_free(g);
 	}
+	cards_free(coll);
 	free(coll->down);
 	free(coll);
 }
@@ -113,6 +113,10 @@ int bgdma_coll_create(struct bgdma_coll **collp, struct bgdma_endpoint *ep,
 		.module = "coll", .name = "ready", .type = BGDMA_COLLECTIVE,
 		.flags = BGDMA_OPERATION_CONTROL, .packet = on_ready,
 	};
+	struct bgdma_operation_attr card = {
+		.module = "coll", .name = "card", .type = BGDMA_COLLECTIVE,
+		.flags = BGDMA_OPERATION_CONTROL, .packet = on_card,
+	};
 	struct bgdma_operation_attr gone = {
 		.module = "coll", .name = "gone", .type = BGDMA_COLLECTIVE,
 		.flags = BGDMA_OPERATION_CONTROL, .packet = on_gone,
@@ -126,12 +130,15 @@ int bgdma_coll_create(struct bgdma_coll **collp, struct bgdma_endpoint *ep,
 	if (!coll)
 		return -ENOMEM;
 	coll->ep = ep;
-	coll->job = job;
 	module.arg = coll;
 	ready.arg = coll;
 	gone.arg = coll;
+	card.arg = coll;
+	(void)job;
 	coll->down = calloc(bgdma_endpoint_size(ep), sizeof(*coll->down));
 	if (coll->down)
+		ret = cards_create(coll);
+	if (!ret)
 		ret = objects_create(coll);
 	/* From here on the endpoint has callbacks to us. */
 	if (!ret)
@@ -145,6 +152,8 @@ int bgdma_coll_create(struct bgdma_coll **collp, struct bgdma_endpoint *ep,
 	ret = bgdma_operation_register(ep, &ready, &coll->ready_id);
 	if (!ret)
 		ret = bgdma_operation_register(ep, &gone, &coll->gone_id);
+	if (!ret)
+		ret = bgdma_operation_register(ep, &card, &coll->card_id);
 	if (!ret)
 		*collp = coll;
 	return ret;
@@ -184,28 +193,6 @@ static int objects_get(struct bgdma_coll_group *g, struct card *own)
 	memcpy(own->taken, g->coll->taken, sizeof(own->taken));
 	bgdma_endpoint_unlock(g->coll->ep);
 	return 0;
-}
-
-static int cards_exchange(const struct bgdma_coll_group *g,
-			  const struct card *own, struct card *cards)
-{
-	const struct bgdma_coll *coll = g->coll;
-	uint32_t rank, size = bgdma_endpoint_size(coll->ep);
-	char key[BGDMA_JOB_KEY_MAX];
-	int ret;
-
-	snprintf(key, sizeof(key), "coll.%u.%u",
-		 bgdma_endpoint_number(coll->ep), g->serial);
-	ret = bgdma_job_put(coll->job, key, own, sizeof(*own));
-	if (!ret)
-		ret = bgdma_job_fence(coll->job);
-	for (rank = 0; !ret && rank < size; rank++) {
-		ret = bgdma_job_get(coll->job, rank, key, &cards[rank],
-				    sizeof(*cards));
-		if (ret >= 0)
-			ret = ret == sizeof(*cards) ? 0 : -EBADMSG;
-	}
-	return ret;
 }
 
 /* The same colour, and away from us along the axes named only, if any. */
@@ -472,6 +459,7 @@ static struct bgdma_coll_group *group_add(struct bgdma_coll *coll,
 	g->serial = coll->splits++;
 	g->next = coll->groups;
 	coll->groups = g;
+	cards_begin(g);
 	bgdma_endpoint_unlock(coll->ep);
 	return g;
 }
@@ -480,10 +468,10 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 			   const struct bgdma_split_attr *attr, size_t size,
 			   struct bgdma_coll_group **group)
 {
-	uint32_t n = bgdma_endpoint_size(coll->ep);
 	struct bgdma_split_attr a;
 	struct bgdma_coll_group *g;
-	struct card own, *cards;
+	const struct card *cards;
+	struct card own;
 	int ret, failed;
 
 	ret = attr_copy(&a, sizeof(a), attr, size);
@@ -494,13 +482,8 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 	if (!bgdma_endpoint_peer(coll->ep, 0))
 		return -ENOTCONN;
 	g = group_add(coll, a.flags);
-	cards = calloc(n, sizeof(*cards));
-	if (!g || !cards) {
-		free(cards);
-		if (g)
-			group_remove(g);
+	if (!g)
 		return -ENOMEM;
-	}
 	memset(&own, 0, sizeof(own));
 	own.color = a.color;
 	own.key = a.key;
@@ -508,7 +491,7 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 	/* Who has no counter left tells the others too. */
 	failed = own.color == BGDMA_SPLIT_NONE ? 0 : objects_get(g, &own);
 	own.failed = failed < 0;
-	ret = cards_exchange(g, &own, cards);
+	ret = cards_exchange(g, &own, &cards);
 	if (!ret)
 		ret = failed;
 	if (!ret && own.color != BGDMA_SPLIT_NONE) {
@@ -518,7 +501,6 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 		if (!ret)
 			ret = group_build(g, &own, cards);
 	}
-	free(cards);
 	bgdma_endpoint_lock(coll->ep);
 	g->made = true;
 	if (!ret && group_failure(g))

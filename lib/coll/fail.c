@@ -175,6 +175,21 @@ void gone_take(struct bgdma_coll_group *g)
 		g->dead = g->why;
 }
 
+/* Of a split that we have not begun; or who has ended the group waits for nobody. */
+static int gone_early(struct bgdma_coll *coll, uint32_t rank, uint64_t serial,
+		      uint32_t dead)
+{
+	struct cards *cards = &coll->cards[serial & 1];
+
+	if (serial < coll->splits)
+		return 0;
+	if (serial > coll->splits || cards->came[rank] & CARD_GONE)
+		return -EBADMSG;
+	cards->came[rank] |= CARD_GONE;
+	cards->why = dead;
+	return 0;
+}
+
 int on_gone(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 {
 	uint64_t serial = bgdma_packet_word(packet);
@@ -187,13 +202,15 @@ int on_gone(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 		return -EBADMSG;
 	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
 	dead = __le32_to_cpu(wire.dead);
-	/* Who has ended the group waits for nobody. */
-	if (!g)
-		return serial < coll->splits ? 0 : -EBADMSG;
-	if (g->said[rank] & SAID_GONE ||
-	    (g->size && !(g->said[rank] & SAID_MEMBER)) ||
-	    (dead != BGDMA_STRANGER && dead >= bgdma_endpoint_size(coll->ep)))
+	if (dead != BGDMA_STRANGER && dead >= bgdma_endpoint_size(coll->ep))
 		return -EBADMSG;
+	if (!g)
+		return gone_early(coll, rank, serial, dead);
+	if (g->said[rank] & SAID_GONE)
+		return -EBADMSG;
+	/* One who could not learn who is in which group tells all. */
+	if (g->size && !(g->said[rank] & SAID_MEMBER))
+		return wire.told ? -EBADMSG : 0;
 	g->said[rank] |= SAID_GONE;
 	g->gone[rank] = __le32_to_cpu(wire.told);
 	g->why = dead;

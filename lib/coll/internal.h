@@ -42,6 +42,23 @@ struct card {
 };
 
 /*
+ * What has come for a split, by rank: of the one that is under way, and of the
+ * next, for which others may be ready.
+ * @came: CARD_*
+ * @here: cards that have come
+ * @why: who had died, as the last that gave up said
+ */
+struct cards {
+	struct card *card;
+	uint8_t *came;
+	uint32_t here;
+	uint32_t why;
+};
+
+#define CARD_CAME	1U
+#define CARD_GONE	2U	/* he has given that split up */
+
+/*
  * "gone": a process enters no barrier of a group any more.
  * @told: steps that it has told the others of, of all barriers
  * @dead: rank whose death was the reason, or BGDMA_STRANGER
@@ -121,17 +138,27 @@ struct bgdma_coll_group {
 
 struct bgdma_coll {
 	struct bgdma_endpoint *ep;
-	struct bgdma_job *job;
 	struct bgdma_inj_fifo *fifo;
 	struct bgdma_rget_queue *queue;
 	struct bgdma_coll_group *groups;
-	uint32_t ready_id, gone_id;
+	uint32_t ready_id, gone_id, card_id;
+	struct cards cards[2];	/* by the last bit of the split's serial */
 	uint32_t splits;
 	uint64_t taken[TAKEN_WORDS];
 	bool open;		/* the queue, to the job */
 	bool *down;		/* by rank */
 	uint32_t telling;	/* groups that have to say that they gave up */
 };
+
+/* cards.c */
+bgdma_packet_fn on_card;
+int cards_create(struct bgdma_coll *coll);
+void cards_free(struct bgdma_coll *coll);
+/* With the lock: a split begins. */
+void cards_begin(struct bgdma_coll_group *g);
+/* Until all have told. @cards: valid until the next split. */
+int cards_exchange(struct bgdma_coll_group *g, const struct card *own,
+		   const struct card **cards);
 
 /* lines.c: the packets of a barrier */
 uint32_t coordinate(const struct bgdma_ctx_info *info, uint32_t node,
