@@ -207,6 +207,54 @@ TEST(lock_that_is_refused)
 }
 
 /*
+ * A gate has room for two epochs; a lock that may wait does so for room, too. In
+ * the meantime the one that may not is refused.
+ */
+static int crowded(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr window = {
+		.length = WINDOW, .epochs = 2,
+	};
+	struct accessor a = { 0 };
+	uint32_t *stage = arg, i;
+
+	(void)size;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 }, &window));
+	if (rank == 1 || rank == 2)
+		require_is(0, bgdma_window_lock(a.window, 0, 0));
+	require_is(0, bgdma_job_fence(a.m.job));
+	if (rank == 3) {
+		require_is(-EBUSY, bgdma_window_lock(a.window, 0,
+						     BGDMA_EPOCH_REFUSE));
+		store(stage, 1);
+		require_is(0, bgdma_window_lock(a.window, 0, 0));
+		require_is(1, a.troubles);
+		require_is(0, bgdma_window_unlock(a.window, 0));
+	} else if (rank == 1 || rank == 2) {
+		require(until(load(stage)));
+		usleep(20000 * rank);
+		require_is(0, bgdma_window_unlock(a.window, 0));
+	}
+	for (i = 0; i < 20; i++) {
+		require_is(0, bgdma_window_lock(a.window, 0, i % 2 ? 0 :
+						BGDMA_EPOCH_EXCLUSIVE));
+		require_is(0, bgdma_window_unlock(a.window, 0));
+	}
+	require_is(rank == 3, a.troubles);
+	require_is(0, meet(&a));
+	return accessor_close(&a);
+}
+
+TEST(ep1_a_lock_waits_for_room_at_the_gate)
+{
+	uint32_t *stage = shared(sizeof(*stage));
+
+	partition_new("5x1x1", "");
+	EXPECT_TRUE(job_run(5, crowded, stage, -1));
+}
+
+/*
  * Shared epochs do not keep an exclusive one out for ever: who comes after it
  * waits behind it. Rank 0 has the window of rank 3, rank 1 wants it for itself.
  */

@@ -27,11 +27,13 @@ BGDMA_BEGIN_DECLS
  * @epoch: out: until bgdma_epoch_close()
  *
  * Limitations are given in the order asked: one that waits for an exclusive epoch
- * to end keeps back shared ones that come later, so that none starves.
+ * to end keeps back shared ones that come later, so that none starves. A gate that
+ * has no room, see @epochs of struct bgdma_window_attr, is asked again and again;
+ * those who wait for that are in no order.
  *
  * Return: 0; -EEXIST the identifier is in use; -EBUSY with BGDMA_EPOCH_REFUSE:
- * another epoch holds the window; or the gate is full, see @epochs of struct
- * bgdma_window_attr and BGDMA_EPOCHS_EACH; -EHOSTDOWN; -ENOSPC no counter is left,
+ * another epoch holds the window, or the gate is full; without, this process has
+ * BGDMA_EPOCHS_EACH epochs there already; -EHOSTDOWN; -ENOSPC no counter is left,
  * of which an epoch needs one of each kind; -EINVAL; -ENOMEM.
  */
 BGDMA_API int bgdma_epoch_begin(struct bgdma_window *window, uint32_t target,

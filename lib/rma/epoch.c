@@ -10,6 +10,9 @@
 
 #include "internal.h"
 
+#define PAUSE_NS	100000LL
+#define PAUSE_MAX_NS	10000000LL
+
 /* ---- Errors ------------------------------------------------------------ */
 
 void epoch_fail(struct bgdma_rma_epoch *e, uint32_t code)
@@ -22,7 +25,8 @@ void epoch_fail(struct bgdma_rma_epoch *e, uint32_t code)
 	if (e->code)
 		return;
 	e->code = code;
-	rma_trouble(e->rma, &trouble);
+	if (!e->patient || code != BGDMA_E_EPOCH_BUSY)
+		rma_trouble(e->rma, &trouble);
 }
 
 bool epoch_is_lost(const struct bgdma_rma_epoch *e)
@@ -319,6 +323,34 @@ static bool id_in_use(const struct bgdma_window *window, uint32_t target,
 	return false;
 }
 
+/* Whether a process has as many epochs at a gate as it may: it has to end one. */
+static bool is_limit(const struct bgdma_window *window, uint32_t target)
+{
+	const struct bgdma_rma_epoch *e;
+	uint32_t n = 0;
+
+	for (e = window->open; e; e = e->next)
+		n += e->target == target;
+	return n > BGDMA_EPOCHS_EACH;
+}
+
+static bool never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+/* Until a gate that was full may have room: nobody tells. */
+static int pause_longer(struct bgdma_rma *rma, int64_t *ns)
+{
+	int ret = bgdma_endpoint_wait_until(rma->ep, never, NULL, BGDMA_SLEEP,
+					    *ns);
+
+	if (*ns < PAUSE_MAX_NS)
+		*ns *= 2;
+	return ret == -ETIMEDOUT || ret == -EINTR ? 0 : ret;
+}
+
 /* With the lock: ask for the limitation. */
 static int epoch_ask(struct bgdma_window *window, uint32_t target, uint32_t id,
 		     unsigned int flags, struct bgdma_rma_epoch **epoch)
@@ -335,6 +367,8 @@ static int epoch_ask(struct bgdma_window *window, uint32_t target, uint32_t id,
 	if (ret)
 		return ret;
 	epoch_init(*epoch, window, id);
+	(*epoch)->patient = !(flags & BGDMA_EPOCH_REFUSE) &&
+			    !is_limit(window, target);
 	if (flags & BGDMA_EPOCH_EXCLUSIVE)
 		how |= BGDMA_DESC_EXCLUSIVE;
 	if (!(flags & BGDMA_EPOCH_REFUSE))
@@ -345,16 +379,16 @@ static int epoch_ask(struct bgdma_window *window, uint32_t target, uint32_t id,
 	return ret;
 }
 
-int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
-		unsigned int flags, struct bgdma_rma_epoch **epoch)
+/* @again: the gate was full, and it was not said to refuse. */
+static int epoch_try(struct bgdma_window *window, uint32_t target, uint32_t id,
+		     unsigned int flags, struct bgdma_rma_epoch **epoch,
+		     bool *again)
 {
 	struct bgdma_rma *rma = window->rma;
 	struct bgdma_rma_epoch *e = NULL;
 	int ret;
 
-	if (target >= rma->size ||
-	    (flags & ~(BGDMA_EPOCH_EXCLUSIVE | BGDMA_EPOCH_REFUSE)))
-		return -EINVAL;
+	*again = false;
 	rma_lock(rma);
 	ret = epoch_ask(window, target, id, flags, &e);
 	rma_unlock(rma);
@@ -365,12 +399,34 @@ int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
 	rma_channel_repair(e->ch);
 	if (!ret)
 		ret = rma_errno(e->code);
+	*again = e->patient && e->code == BGDMA_E_EPOCH_BUSY;
 	if (ret)
 		epoch_idle(e);
 	rma_unlock(rma);
 	if (!ret)
 		*epoch = e;
 	return ret;
+}
+
+int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
+		unsigned int flags, struct bgdma_rma_epoch **epoch)
+{
+	struct bgdma_rma *rma = window->rma;
+	int64_t pause = PAUSE_NS;
+	bool again;
+	int ret;
+
+	if (target >= rma->size ||
+	    (flags & ~(BGDMA_EPOCH_EXCLUSIVE | BGDMA_EPOCH_REFUSE)))
+		return -EINVAL;
+	for (;;) {
+		ret = epoch_try(window, target, id, flags, epoch, &again);
+		if (!again)
+			return ret;
+		ret = pause_longer(rma, &pause);
+		if (ret)
+			return ret;
+	}
 }
 
 int bgdma_epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,

@@ -62,6 +62,7 @@ struct bgdma_rma_epoch {
 	uint32_t get_handle, before_handle;
 	unsigned int phase;		/* how often these were swapped, mod 2 */
 	bool closing;
+	bool patient;			/* a gate that is full is asked again */
 	bool acknowledged;		/* a CLOSE was sent */
 	uint64_t mark;			/* see mark.c; 0: none is under way */
 	uint64_t mark_gets;		/* that went before it */

@@ -17,7 +17,6 @@
 #define DETAIL_MASK	0xffU
 
 #define EPOCHS_DEFAULT	64
-#define EPOCHS_EACH	2
 
 /* ---- Packets ----------------------------------------------------------- */
 
@@ -146,11 +145,11 @@ int on_window(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 
 static uint32_t epochs_default(const struct bgdma_rma *rma)
 {
-	uint32_t epochs = EPOCHS_EACH * rma->size;
-
-	if (epochs < EPOCHS_DEFAULT)
-		return EPOCHS_DEFAULT;
-	return epochs < BGDMA_EPOCHS_MAX ? epochs : BGDMA_EPOCHS_MAX;
+	/* As many as all can have, if a gate can. */
+	if (rma->size >= BGDMA_EPOCHS_MAX / BGDMA_EPOCHS_EACH)
+		return BGDMA_EPOCHS_MAX;
+	return rma->size * BGDMA_EPOCHS_EACH < EPOCHS_DEFAULT ?
+	       EPOCHS_DEFAULT : rma->size * BGDMA_EPOCHS_EACH;
 }
 
 /* Who has no memory still has a gate, of a page. */
