@@ -436,6 +436,9 @@ static int neighbours(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, bgdma_window_complete(a.window));
 	require_is(-EINVAL, bgdma_window_post(a.window, &size, 1));
 	require_is(-EINVAL, bgdma_window_start(a.window, NULL, 1));
+	both[1] = both[0];
+	require_is(-EINVAL, bgdma_window_post(a.window, both, 2));
+	require_is(-EINVAL, bgdma_window_start(a.window, both, 2));
 	return accessor_close(&a);
 }
 

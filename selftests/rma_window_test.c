@@ -144,6 +144,12 @@ static int refused(uint32_t rank, uint32_t size, void *arg)
 		attr.trap = 7;
 	require_is(-EINVAL, bgdma_window_create(a.rma, &attr, &w));
 	attr.trap = BGDMA_TRAP_NOTHING;
+	/* It is dynamic on all, or on none. */
+	attr.dynamic = rank == 1;
+	attr.length = rank == 1 ? 0 : WINDOW;
+	require_is(-EINVAL, bgdma_window_create(a.rma, &attr, &w));
+	attr.dynamic = false;
+	attr.length = WINDOW;
 	require_is(0, bgdma_window_create(a.rma, &attr, &a.window));
 
 	require_is(-EINVAL, bgdma_epoch_begin(a.window, 2, 1, 0, &e));

@@ -21,7 +21,9 @@ struct bgdma_rma_epoch;
 /**
  * struct bgdma_rma_trouble - an epoch broke
  * @window: window
- * @rank: the other process
+ * @rank: the other process; BGDMA_STRANGER: events were lost, so that any epoch of
+ *	others at the window may have broken: bgdma_gate_epochs() has those that
+ *	have not. Nothing else is known then
  * @epoch: identifier; those from BGDMA_EPOCH_RESERVED on are the module's own
  * @origin: this process is its origin; else the target
  * @code: enum bgdma_code
@@ -125,7 +127,8 @@ typedef void bgdma_race_fn(void *arg, const struct bgdma_race *race);
  * @trap: for development: accesses of this process itself are reported while
  *	epochs of others are open. Needs @addr and @length of whole pages. Each
  *	epoch waits until the memory is protected, which progress does: the
- *	endpoint should have BGDMA_PROGRESS_THREAD
+ *	endpoint should have BGDMA_PROGRESS_THREAD. System calls that are given
+ *	such memory fail with -EFAULT, and are not reported
  * @race: called for the first such access to each page in an epoch, in the
  *	signal handler of the thread that made it: only what is
  *	async-signal-safe may be called; the access is then made

@@ -89,6 +89,7 @@ struct attached {
 /* A process, as a window sees it. */
 struct window_peer {
 	bool told;			/* of its part: */
+	bool dynamic;
 	int status;
 	uint32_t region;
 	uint32_t unit;
@@ -99,6 +100,7 @@ struct window_peer {
 	int result;			/* of closing it, so far */
 	uint64_t end;			/* where its END is in the channel */
 	bool started;
+	uint64_t named;			/* @namings of the window, at the last */
 	uint32_t posts;			/* not yet used */
 	uint32_t completes;
 	struct attached *attached;
@@ -128,6 +130,7 @@ struct bgdma_window {
 	uint32_t locks;			/* of bgdma_window_lock() */
 	uint32_t *exposed;		/* whom post let */
 	uint32_t n_exposed;
+	uint64_t namings;		/* of ranks, by post or start */
 	uint32_t generation;		/* barriers begun */
 	uint32_t arrived[ROUNDS];
 	uint32_t broken;		/* barrier from which on one is missing */

@@ -89,7 +89,8 @@ static int on_part(struct bgdma_window *window, uint32_t rank,
 	if (packet->bytes != sizeof(wire) || peer->told)
 		return -EBADMSG;
 	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
-	if (__le32_to_cpu(wire.status) >= ERRNOS)
+	if (__le32_to_cpu(wire.status) >= ERRNOS ||
+	    __le16_to_cpu(wire.dynamic) > 1)
 		return -EBADMSG;
 	peer->told = true;
 	peer->status = -(int)__le32_to_cpu(wire.status);
@@ -97,6 +98,7 @@ static int on_part(struct bgdma_window *window, uint32_t rank,
 	peer->unit = __le32_to_cpu(wire.unit);
 	peer->length = __le64_to_cpu(wire.length);
 	peer->queue = __le16_to_cpu(wire.queue);
+	peer->dynamic = __le16_to_cpu(wire.dynamic);
 	return 0;
 }
 
@@ -217,6 +219,7 @@ static int parts_send(struct bgdma_window *window, int status)
 				bgdma_region_handle(window->region) : 0),
 		.unit = __cpu_to_le32(a->unit),
 		.queue = __cpu_to_le16(bgdma_rgq_id(rma->queue)),
+		.dynamic = __cpu_to_le16(a->dynamic),
 		.length = __cpu_to_le64(a->length),
 	};
 	uint32_t i;
@@ -247,14 +250,18 @@ static bool parts_there(void *arg)
 static int parts_status(const struct bgdma_window *window)
 {
 	uint32_t i;
+	int ret = 0;
 
 	for (i = 0; i < window->rma->size; i++) {
 		if (!window->peer[i].told)
 			return -EHOSTDOWN;
-		if (window->peer[i].status)
-			return window->peer[i].status;
+		if (!ret)
+			ret = window->peer[i].status;
 	}
-	return 0;
+	for (i = 0; !ret && i < window->rma->size; i++)
+		if (window->peer[i].dynamic != window->peer[0].dynamic)
+			ret = -EINVAL;
+	return ret;
 }
 
 static struct bgdma_window *window_own(struct bgdma_rma *rma)
