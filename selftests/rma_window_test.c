@@ -293,4 +293,42 @@ TEST(window_that_grows_whatever_tells_of_it)
 	EXPECT_TRUE(job_run(3, told_otherwise, turn, -1));
 }
 
+/* ---- Large jobs -------------------------------------------------------- */
+
+#define PROCESSES	500
+
+static uint32_t counters_left(struct bgdma_ctx *ctx, unsigned int kind)
+{
+	struct bgdma_counter *counter;
+	uint32_t n = 0;
+
+	while (!bgdma_counter_alloc(ctx, kind, &counter))
+		n++;
+	return n;
+}
+
+/* A fence may have epochs at all processes: each has counters for them. */
+static int crowded(uint32_t rank, uint32_t size, void *arg)
+{
+	struct member m;
+
+	(void)arg;
+	(void)rank;
+	(void)size;
+	variable("BGDMA_SIZE", PROCESSES);
+	require_is(0, member_open(&m, NULL));
+	require_is(PROCESSES, m.size);
+	require(counters_left(bgdma_endpoint_ctx(m.ep), BGDMA_INJECTION) >=
+		PROCESSES);
+	require(counters_left(bgdma_endpoint_ctx(m.ep), BGDMA_RECEPTION) >=
+		PROCESSES);
+	return member_leave(&m);
+}
+
+TEST(ep7_counters_for_epochs_at_all_processes)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(1, crowded, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

@@ -34,7 +34,8 @@ BGDMA_BEGIN_DECLS
  * Return: 0; -EEXIST the identifier is in use; -EBUSY with BGDMA_EPOCH_REFUSE:
  * another epoch holds the window, or the gate is full; without, this process has
  * BGDMA_EPOCHS_EACH epochs there already; -EHOSTDOWN; -ENOSPC no counter is left,
- * of which an epoch needs one of each kind; -EINVAL; -ENOMEM.
+ * of which an epoch needs one of each kind, and those of lock all, fence and start
+ * one for each target that is accessed; -EINVAL; -ENOMEM.
  */
 BGDMA_API int bgdma_epoch_begin(struct bgdma_window *window, uint32_t target,
 				uint32_t id, unsigned int flags,
