@@ -383,6 +383,29 @@ TEST_F_TIMEOUT(barrier, x3_ba4_a_member_dies, 300)
 	}
 }
 
+/*
+ * Those on no line with the dead one wait for others, who give up and say so.
+ * That they know of the death themselves is not enough to end their barrier.
+ */
+static void deaths_in_box(struct __test_metadata *_metadata, const char *dims,
+			  uint32_t size)
+{
+	struct death death = { 0 };
+
+	partition_new(dims, "");
+	for (death.when = 0; death.when < WHEN_COUNT; death.when++) {
+		memset(board, 0, sizeof(*board));
+		EXPECT_TRUE(job_run(size, death_member, &death, VICTIM))
+			TH_LOG("%s, death %u", dims, death.when);
+	}
+}
+
+TEST_F_TIMEOUT(barrier, x3_ba7_a_member_of_a_box_dies, 300)
+{
+	deaths_in_box(_metadata, "2x2x1", 4);
+	deaths_in_box(_metadata, "2x2x2", 8);
+}
+
 /* VICTIM leaves the last barrier and is gone; the others look when they know. */
 static int late_member(uint32_t rank, uint32_t size, void *arg)
 {
@@ -420,6 +443,42 @@ TEST_F_TIMEOUT(barrier, x3_ba4_over_though_a_member_is_gone, 120)
 	memset(board, 0, sizeof(*board));
 	split.flags = BGDMA_SPLIT_PLAIN;
 	EXPECT_TRUE(job_run(4, late_member, &split, VICTIM));
+}
+
+/*
+ * All have entered a barrier over two axes. Two have left it and are gone; the
+ * others look when they know, and have not yet entered their last line.
+ */
+static int box_member(uint32_t rank, uint32_t size, void *arg)
+{
+	struct caller c = { 0 };
+
+	(void)arg;
+	require_is(0, caller_open(&c, 1));
+	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
+	require_is(0, bgdma_coll_barrier(c.group));
+	require_is(0, bgdma_coll_enter(c.group));
+	place(0, size);
+	if (rank % 2 == 0) {
+		require_is(0, bgdma_coll_wait(c.group, BGDMA_SLEEP, -1));
+		place(1, size / 2);
+		bgdma_coll_group_destroy(c.group);
+		return member_leave(&c.m);
+	}
+	require(until(bgdma_endpoint_progress(c.m.ep, 64) >= 0 &&
+		      bgdma_coll_dead(c.group) != BGDMA_STRANGER));
+	require_is(0, bgdma_coll_wait(c.group, BGDMA_SLEEP, -1));
+	require_is(-EHOSTDOWN, bgdma_coll_test(c.group));
+	require_is(-EHOSTDOWN, bgdma_coll_enter(c.group));
+	place(2, size / 2);
+	bgdma_coll_group_destroy(c.group);
+	return member_leave(&c.m);
+}
+
+TEST_F_TIMEOUT(barrier, x3_ba7_over_though_others_have_left_a_box, 120)
+{
+	partition_new("2x2x1", "");
+	EXPECT_TRUE(job_run(4, box_member, NULL, -1));
 }
 
 /* The last, since it can take longest: everybody sleeps, nobody is in the way. */

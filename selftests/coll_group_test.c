@@ -7,9 +7,11 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 #include "kselftest_harness.h"
 #include "coll_util.h"
+#include "../lib/coll/internal.h"
 
 FIXTURE(coll) {
 };
@@ -25,13 +27,9 @@ FIXTURE_TEARDOWN(coll)
 
 /* ---- Packets that are ours alone --------------------------------------- */
 
-/* Member of the card that a process puts into the job for its first split. */
-#define CARD_MEMORY	3
-
 /* Zeros behind the two bytes of rank 0's memory; it is refused, or goes nowhere. */
 static int write_behind(struct caller *c, bool lines)
 {
-	uint32_t card[BGDMA_JOB_VALUE_MAX / sizeof(uint32_t)];
 	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(c->m.ep);
 	const struct bgdma_peer *victim = bgdma_endpoint_peer(c->m.ep, 0);
 	const struct bgdma_inj_attr attr = { .entries = 64 };
@@ -40,13 +38,12 @@ static int write_behind(struct caller *c, bool lines)
 	struct bgdma_region *from;
 	struct bgdma_desc desc;
 
-	require(bgdma_job_get(c->m.job, 0, "coll.0.0", card, sizeof(card)) > 0);
 	require_is(0, bgdma_inj_create(ctx, &attr, &fifo));
 	require_is(0, bgdma_region_alloc(ctx, 4096, BGDMA_LOCAL_READ, &from));
 	t.dest = victim->node;
 	t.dest_ctx = victim->ctx;
 	t.from.region = bgdma_region_handle(from);
-	t.to.region = lines ? 1 : card[CARD_MEMORY];
+	t.to.region = lines ? 1 : (uint32_t)board->value[0];
 	t.to.offset = 64;
 	t.length = 192;
 	bgdma_desc_put(&desc, &t);
@@ -69,6 +66,8 @@ static int writing_member(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, caller_open(&c, 1));
 	require_is(0, bgdma_coll_split(c.coll, split, &c.group));
 	require_is(0, bgdma_coll_barrier(c.group));
+	if (!rank)
+		board->value[0] = bgdma_region_handle(c.group->memory);
 	place(0, size);
 	if (rank)
 		require_is(0, write_behind(&c, !split->flags));
@@ -94,33 +93,42 @@ TEST_F_TIMEOUT(coll, ba3_members_cannot_write_our_packets, 120)
 
 /* ---- Who is ready ------------------------------------------------------ */
 
-/* The identifier of the module's operation: every endpoint has the same. */
-static int ready_id(struct caller *c, uint32_t *id)
+/* The identifier of an operation of the module: every endpoint has the same. */
+static int operation_id(struct caller *c, const char *name, uint32_t *id)
 {
 	const struct bgdma_endpoint_attr attr = { .job = c->m.job };
-	const struct bgdma_operation_attr ready = {
-		.module = "coll", .name = "ready", .type = BGDMA_COLLECTIVE,
+	const struct bgdma_operation_attr operation = {
+		.module = "coll", .name = name, .type = BGDMA_COLLECTIVE,
 		.flags = BGDMA_OPERATION_CONTROL,
 		.packet = (bgdma_packet_fn *)(uintptr_t)1,
 	};
 	struct bgdma_endpoint *ep;
 
 	require_is(0, bgdma_endpoint_create(&ep, &attr));
-	require_is(0, bgdma_operation_register(ep, &ready, id));
+	require_is(0, bgdma_operation_register(ep, &operation, id));
 	bgdma_endpoint_destroy(ep);
 	return 0;
 }
 
-/* A word to rank 0, which has to refuse it. */
-static int say(struct caller *c, uint64_t word)
+/* A packet to rank 0, which has to refuse it. */
+static int say_with(struct caller *c, const char *name, uint64_t word,
+		    const void *data, uint64_t length)
 {
-	struct bgdma_send_attr send = { .type = BGDMA_COLLECTIVE, .word = word };
+	struct bgdma_send_attr send = {
+		.type = BGDMA_COLLECTIVE, .word = word,
+		.data = data, .length = length,
+	};
 	int ret;
 
-	require_is(0, ready_id(c, &send.operation));
+	require_is(0, operation_id(c, name, &send.operation));
 	while ((ret = bgdma_endpoint_send(c->m.ep, &send)) == -EAGAIN)
 		(void)bgdma_endpoint_wait(c->m.ep, -1);
 	return ret;
+}
+
+static int say(struct caller *c, uint64_t word)
+{
+	return say_with(c, "ready", word, NULL, 0);
 }
 
 static uint64_t malformed(struct caller *c)
@@ -139,6 +147,8 @@ static int saying_member(uint32_t rank, uint32_t size, void *arg)
 		.color = rank == 2 ? BGDMA_SPLIT_NONE : 0,
 		.flags = BGDMA_SPLIT_PLAIN,
 	};
+	uint32_t gone[2] = { 0, 1000 };
+	const struct card card = { 0 };
 	struct caller c = { 0 };
 
 	(void)arg;
@@ -147,15 +157,29 @@ static int saying_member(uint32_t rank, uint32_t size, void *arg)
 	if (!rank)
 		require_is(0, malformed(&c));
 	place(0, size);
-	/* Again; of no member; of no group. */
-	if (rank == 1)
+	/* Again; of no member; of no group. And who gives up: too short, nobody. */
+	if (rank == 1) {
 		require_is(0, say(&c, 0));
+		require_is(0, say_with(&c, "gone", 0, gone, 4));
+		require_is(0, say_with(&c, "gone", 0, gone, 8));
+	}
 	if (rank == 2) {
 		require_is(0, say(&c, 0));
 		require_is(0, say(&c, 1 << 1));
 		require_is(0, say(&c, 7 << 2));
+		gone[0] = 1;
+		gone[1] = BGDMA_STRANGER;
+		require_is(0, say_with(&c, "gone", 0, gone, 8));
+		require_is(0, say_with(&c, "gone", 7, gone, 8));
+		/* What it has: again, of later splits than the next, too short. */
+		require_is(0, say_with(&c, "card", 0, &card, sizeof(card)));
+		require_is(0, say_with(&c, "card", 2, &card, sizeof(card)));
+		require_is(0, say_with(&c, "card", 1, gone, 8));
 	}
-	require(rank || until(malformed(&c) == 4));
+	require(rank || until(malformed(&c) == 11));
+	/* None of it has ended the group. */
+	if (c.group)
+		require_is(0, bgdma_coll_barrier(c.group));
 	place(1, size);
 	return caller_close(&c);
 }
@@ -292,6 +316,147 @@ TEST_F_TIMEOUT(coll, ba1_none_takes_no_counter, 60)
 {
 	partition_new("3x1x1", "");
 	EXPECT_TRUE(job_run(3, idle_member, NULL, -1));
+}
+
+/* ---- Signals ----------------------------------------------------------- */
+
+#define SIGNAL_US	2000
+#define SIGNAL_SPLITS	100
+
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+static void alarms(suseconds_t every)
+{
+	const struct itimerval timer = { { 0, every }, { 0, every } };
+	const struct sigaction action = { .sa_handler = on_alarm };
+
+	must(sigaction(SIGALRM, &action, NULL));
+	must(setitimer(ITIMER_REAL, &timer, NULL));
+}
+
+/* A signal at one member, at any time, fails no split: the others would hang. */
+static int signalled_member(uint32_t rank, uint32_t size, void *arg)
+{
+	struct caller c = { 0 };
+	uint32_t i;
+
+	(void)arg;
+	require_is(0, caller_open(&c, 1));
+	for (i = 0; i < SIGNAL_SPLITS; i++) {
+		const struct bgdma_split_attr split = {
+			.flags = i % 2 ? BGDMA_SPLIT_PLAIN : 0,
+		};
+
+		if (!rank)
+			alarms(SIGNAL_US);
+		require_is(0, bgdma_coll_split(c.coll, &split, &c.group));
+		alarms(0);
+		place(0, size * (i + 1));
+		bgdma_coll_group_destroy(c.group);
+		c.group = NULL;
+	}
+	return caller_close(&c);
+}
+
+TEST_F_TIMEOUT(coll, ba1_signals_in_splits, 300)
+{
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(4, signalled_member, NULL, -1));
+}
+
+/* ---- Deaths ------------------------------------------------------------ */
+
+#define VICTIM	2
+
+/*
+ * A process dies before a split: at once, or after it has told some of the others
+ * what it has. Who lives hears of it, those of other colours too.
+ */
+static int dying_member(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_split_attr colours = { .color = rank % 2 };
+	const struct bgdma_split_attr *split = arg;
+	struct caller c = { 0 };
+	int ret;
+
+	require_is(0, caller_open(&c, 1));
+	if (split) {
+		require_is(0, bgdma_coll_split(c.coll, split, &c.group));
+		require_is(0, bgdma_coll_barrier(c.group));
+	}
+	place(0, size);
+	if (rank == VICTIM)
+		return raise(SIGKILL);
+	bgdma_coll_group_destroy(c.group);
+	c.group = NULL;
+	ret = bgdma_coll_split(c.coll, split ? NULL : &colours, &c.group);
+	require_is(-EHOSTDOWN, ret);
+	place(1, size - 1);
+	require_is(-EHOSTDOWN, bgdma_coll_split(c.coll, NULL, &c.group));
+	place(2, size - 1);
+	return member_leave(&c.m);
+}
+
+TEST_F_TIMEOUT(coll, x3_a_process_dies_before_a_split, 120)
+{
+	struct bgdma_split_attr split = { 0 };
+
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(4, dying_member, &split, VICTIM));
+	memset(board, 0, sizeof(*board));
+	split.flags = BGDMA_SPLIT_PLAIN;
+	EXPECT_TRUE(job_run(4, dying_member, &split, VICTIM));
+	memset(board, 0, sizeof(*board));
+	EXPECT_TRUE(job_run(4, dying_member, NULL, VICTIM));
+}
+
+/*
+ * It dies at some time while all split and meet, again and again: all others fail
+ * in a split or in a barrier, and none hangs.
+ */
+static int killed_member(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_split_attr split = { .color = rank % 4 / 2 };
+	uint32_t when = *(uint32_t *)arg;
+	struct caller c = { 0 };
+	uint32_t i;
+	int ret = 0;
+
+	require_is(0, caller_open(&c, 1));
+	place(0, size);
+	if (rank == VICTIM) {
+		signal(SIGALRM, SIG_DFL);
+		must(setitimer(ITIMER_REAL, &(struct itimerval){
+			.it_value.tv_usec = 1000 + when * 1700 }, NULL));
+	}
+	for (i = 0; !ret; i++) {
+		ret = bgdma_coll_split(c.coll, i % 2 ? &split : NULL, &c.group);
+		if (!ret)
+			ret = bgdma_coll_barrier(c.group);
+		if (!ret)
+			bgdma_coll_group_destroy(c.group);
+		if (!ret)
+			c.group = NULL;
+	}
+	require_is(-EHOSTDOWN, ret);
+	place(1, size - 1);
+	bgdma_coll_group_destroy(c.group);
+	return member_leave(&c.m);
+}
+
+TEST_F_TIMEOUT(coll, x3_a_process_dies_in_some_split, 300)
+{
+	uint32_t when;
+
+	partition_new("2x2x2", "");
+	for (when = 0; when < 12; when++) {
+		memset(board, 0, sizeof(*board));
+		EXPECT_TRUE(job_run(8, killed_member, &when, VICTIM))
+			TH_LOG("time %u", when);
+	}
 }
 
 TEST_HARNESS_MAIN

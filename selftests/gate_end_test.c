@@ -202,6 +202,55 @@ TEST_F(gate, x2_right_taken_back)
 	EXPECT_EQ(1, epochs(&b->n, b->mem.handle, NULL, 0));
 }
 
+/* of many, in places far from each other, and of several gates. */
+#define CROWD	6
+
+TEST_F(gate, x2_right_taken_back_among_many)
+{
+	struct end *b = &self->b, e[CROWD];
+	struct region more[2];
+	struct bgdma_desc d;
+	unsigned int i, k;
+	__u32 id = 0;
+
+	for (k = 0; k < 2; k++) {
+		region_new(&more[k], &b->n, 4096);
+		must(gate(&b->n, more[k].handle, 4096, 0));
+	}
+	for (i = 0; i < CROWD; i++) {
+		end_new(&e[i], i % 2 ? 3 : i == 4 ? 0 : 2);
+		if (i != 4)
+			continue;
+		id = (__u32)must(grant(&b->n, BGDMA_KIND_REGION,
+				       more[1].handle, 0, BGDMA_RIGHT_EPOCH));
+	}
+	must(grant(&b->n, BGDMA_KIND_REGION, more[1].handle, 2,
+		   BGDMA_RIGHT_EPOCH));
+	must(grant(&b->n, BGDMA_KIND_REGION, more[1].handle, 3,
+		   BGDMA_RIGHT_EPOCH));
+	for (i = 0; i < CROWD; i++) {
+		for (k = 0; k < BGDMA_EPOCHS_EACH; k++) {
+			d = d_gate(1, BGDMA_OP_EPOCH_BEGIN, more[1].handle,
+				   k + 1, BGDMA_NONE);
+			ASSERT_EQ(BGDMA_OK, run_bad(&e[i].inj, &d));
+		}
+	}
+	EXPECT_EQ(CROWD * BGDMA_EPOCHS_EACH,
+		  epochs(&b->n, more[1].handle, NULL, 0));
+	must(grant_revoke(&b->n, id));
+	EXPECT_EQ((CROWD - 1) * BGDMA_EPOCHS_EACH,
+		  epochs(&b->n, more[1].handle, NULL, 0));
+	for (i = 0; i < CROWD; i++) {
+		for (k = 0; k < BGDMA_EPOCHS_EACH; k++) {
+			d = d_gate(1, BGDMA_OP_EPOCH_END, more[1].handle,
+				   k + 1, BGDMA_NONE);
+			EXPECT_EQ(i == 4, run_bad(&e[i].inj, &d) != BGDMA_OK);
+		}
+		node_close(&e[i].n);
+	}
+	EXPECT_EQ(0, epochs(&b->n, more[1].handle, NULL, 0));
+}
+
 /* EP-5: a stopped target hinders nothing. */
 static int stopped_target(void *arg)
 {

@@ -310,4 +310,65 @@ TEST(ep8_a_window_that_is_freed_in_an_epoch)
 	EXPECT_TRUE(job_run(2, freed, stage, -1));
 }
 
+/* ---- Events that are lost ---------------------------------------------- */
+
+/*
+ * Rank 0 has so many events that it does not hear that the epoch of rank 2 at its
+ * window is broken. It hears that some may be.
+ */
+static int deaf(uint32_t rank, uint32_t size, void *arg)
+{
+	uint32_t *stage = arg;
+	struct bgdma_access_attr attr;
+	struct bgdma_rma_epoch *e = NULL;
+	struct bgdma_region *foreign;
+	struct accessor a = { 0 };
+	struct bgdma_ctx *ctx;
+	bool held;
+
+	(void)size;
+	require_is(0, accessor_open(&a));
+	ctx = bgdma_endpoint_ctx(a.m.ep);
+	require_is(0, bgdma_region_alloc(ctx, 4096, BGDMA_LOCAL_WRITE,
+					 &foreign));
+	if (rank == 0)
+		require_is(0, bgdma_epoch_begin(a.window, 1, 1, 0, &e));
+	if (rank == 2)
+		require_is(0, bgdma_epoch_begin(a.window, 0, 7,
+						BGDMA_EPOCH_EXCLUSIVE, &e));
+	require_is(0, meet(&a));
+	if (rank == 2) {
+		require(until(load(stage)));
+		die();
+	}
+	if (rank == 0) {
+		attr = access_at(&a, 0, 8, 0);
+		attr.local.region = foreign;
+		require(until(bgdma_epoch_get(e, &attr) ||
+			      bgdma_events_lost(ctx)));
+		require(bgdma_events_lost(ctx));
+		store(stage, 1);
+		require(until(!at_gate(&a, NULL)));
+		a.troubles = 0;
+		held = until(bgdma_endpoint_progress(a.m.ep, 64) >= 0 &&
+			     a.troubles && !a.last.origin);
+		require(held);
+		require_is(BGDMA_STRANGER, a.last.rank);
+		require_is(BGDMA_E_PEER_DOWN, a.last.code);
+		require(a.last.window == a.window);
+		require(bgdma_epoch_close(e) < 0);
+		store(stage, 2);
+	}
+	require(until(load(stage) == 2));
+	return accessor_leave(&a);
+}
+
+TEST(ep8_broken_though_events_are_lost)
+{
+	uint32_t *stage = shared(sizeof(*stage));
+
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, deaf, stage, 2));
+}
+
 TEST_HARNESS_MAIN

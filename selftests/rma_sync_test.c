@@ -67,6 +67,68 @@ TEST(ep6_unlock_before_all_has_come)
 	EXPECT_TRUE(job_run(3, unlocked_early, NULL, -1));
 }
 
+/*
+ * When a close returns the limitation is lifted at the target, even if the FIFO
+ * was full of what goes to another: rank 4 has the channel of rank 0. Who is told
+ * of it begins an epoch at once, and is not refused.
+ */
+#define LIFTS	20
+
+static int lift(struct accessor *a, uint32_t i, struct bgdma_rma_epoch **other)
+{
+	struct bgdma_access_attr attr = access_at(a, 0, LOCAL / 2, 0);
+	struct bgdma_rma_epoch *e;
+	uint32_t k;
+
+	require_is(0, bgdma_epoch_begin(a->window, 4, 9, 0, other));
+	if (i % 2)
+		require_is(0, bgdma_window_lock(a->window, 0,
+						BGDMA_EPOCH_EXCLUSIVE));
+	else
+		require_is(0, bgdma_epoch_begin(a->window, 0, 5,
+						BGDMA_EPOCH_EXCLUSIVE, &e));
+	for (k = 0; k < 40; k++)
+		require_is(0, bgdma_epoch_put(*other, &attr));
+	return i % 2 ? bgdma_window_unlock(a->window, 0) : bgdma_epoch_close(e);
+}
+
+static int lifted(uint32_t rank, uint32_t size, void *arg)
+{
+	const unsigned int alone = BGDMA_EPOCH_EXCLUSIVE | BGDMA_EPOCH_REFUSE;
+	struct bgdma_rma_epoch *e, *other = NULL;
+	struct accessor a = { 0 };
+	uint32_t *turn = arg, i;
+
+	(void)size;
+	require_is(0, big_open(&a));
+	require_is(0, meet(&a));
+	for (i = 0; i < 2 * LIFTS; i++) {
+		if (rank != 1 + i % 2)
+			continue;
+		require(until(load(turn) == i));
+		if (rank == 1) {
+			require_is(0, lift(&a, i / 2, &other));
+		} else {
+			require_is(0, bgdma_epoch_begin(a.window, 0, 6, alone,
+							&e));
+			require_is(0, bgdma_epoch_close(e));
+		}
+		store(turn, i + 1);
+		if (rank == 1)
+			require_is(0, bgdma_epoch_close(other));
+	}
+	require_is(0, meet(&a));
+	return accessor_close(&a);
+}
+
+TEST(ep6_the_limitation_is_lifted_when_close_returns)
+{
+	uint32_t *turn = shared(sizeof(*turn));
+
+	partition_new("5x1x1", "");
+	EXPECT_TRUE(job_run(5, lifted, turn, -1));
+}
+
 static int locks(uint32_t rank, uint32_t size, void *arg)
 {
 	const struct bgdma_update_attr add = addition(0, 1);
@@ -142,6 +204,54 @@ TEST(lock_that_is_refused)
 {
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, refused, NULL, -1));
+}
+
+/*
+ * A gate has room for two epochs; a lock that may wait does so for room, too. In
+ * the meantime the one that may not is refused.
+ */
+static int crowded(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr window = {
+		.length = WINDOW, .epochs = 2,
+	};
+	struct accessor a = { 0 };
+	uint32_t *stage = arg, i;
+
+	(void)size;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 }, &window));
+	if (rank == 1 || rank == 2)
+		require_is(0, bgdma_window_lock(a.window, 0, 0));
+	require_is(0, bgdma_job_fence(a.m.job));
+	if (rank == 3) {
+		require_is(-EBUSY, bgdma_window_lock(a.window, 0,
+						     BGDMA_EPOCH_REFUSE));
+		store(stage, 1);
+		require_is(0, bgdma_window_lock(a.window, 0, 0));
+		require_is(1, a.troubles);
+		require_is(0, bgdma_window_unlock(a.window, 0));
+	} else if (rank == 1 || rank == 2) {
+		require(until(load(stage)));
+		usleep(20000 * rank);
+		require_is(0, bgdma_window_unlock(a.window, 0));
+	}
+	for (i = 0; i < 20; i++) {
+		require_is(0, bgdma_window_lock(a.window, 0, i % 2 ? 0 :
+						BGDMA_EPOCH_EXCLUSIVE));
+		require_is(0, bgdma_window_unlock(a.window, 0));
+	}
+	require_is(rank == 3, a.troubles);
+	require_is(0, meet(&a));
+	return accessor_close(&a);
+}
+
+TEST(ep1_a_lock_waits_for_room_at_the_gate)
+{
+	uint32_t *stage = shared(sizeof(*stage));
+
+	partition_new("5x1x1", "");
+	EXPECT_TRUE(job_run(5, crowded, stage, -1));
 }
 
 /*
@@ -326,6 +436,9 @@ static int neighbours(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, bgdma_window_complete(a.window));
 	require_is(-EINVAL, bgdma_window_post(a.window, &size, 1));
 	require_is(-EINVAL, bgdma_window_start(a.window, NULL, 1));
+	both[1] = both[0];
+	require_is(-EINVAL, bgdma_window_post(a.window, both, 2));
+	require_is(-EINVAL, bgdma_window_start(a.window, both, 2));
 	return accessor_close(&a);
 }
 

@@ -101,6 +101,20 @@ static inline int accessor_leave(struct accessor *a)
 	return member_leave(&a->m);
 }
 
+/* The last process has the window that the others access. */
+static inline int opened(struct accessor *a, struct bgdma_rma_epoch **e)
+{
+	require_is(0, accessor_open(a));
+	require_is(0, bgdma_epoch_begin(a->window, a->m.size - 1, 1, 0, e));
+	return 0;
+}
+
+static inline int closed(struct accessor *a, struct bgdma_rma_epoch *e)
+{
+	require_is(0, bgdma_epoch_close(e));
+	return accessor_close(a);
+}
+
 /* An access of @length bytes between our memory at @from and a window at @at. */
 static inline struct bgdma_access_attr access_at(const struct accessor *a,
 						 uint64_t from, uint64_t length,

@@ -144,6 +144,12 @@ static int refused(uint32_t rank, uint32_t size, void *arg)
 		attr.trap = 7;
 	require_is(-EINVAL, bgdma_window_create(a.rma, &attr, &w));
 	attr.trap = BGDMA_TRAP_NOTHING;
+	/* It is dynamic on all, or on none. */
+	attr.dynamic = rank == 1;
+	attr.length = rank == 1 ? 0 : WINDOW;
+	require_is(-EINVAL, bgdma_window_create(a.rma, &attr, &w));
+	attr.dynamic = false;
+	attr.length = WINDOW;
 	require_is(0, bgdma_window_create(a.rma, &attr, &a.window));
 
 	require_is(-EINVAL, bgdma_epoch_begin(a.window, 2, 1, 0, &e));
@@ -233,6 +239,96 @@ TEST(window_that_grows)
 {
 	partition_new("3x1x1", "");
 	EXPECT_TRUE(job_run(3, grows, NULL, -1));
+}
+
+/*
+ * Synchronization that this module knows nothing of: who is told that memory was
+ * attached can access it, and that it was attached elsewhere too.
+ */
+static int told_otherwise(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr attr = { .dynamic = true };
+	uint64_t there = (uintptr_t)memory;
+	struct bgdma_update_attr add = {
+		.op = BGDMA_ATOMIC_ADD, .type = BGDMA_ATOMIC_U64, .count = 1,
+		.operand = 1, .at = there,
+	};
+	uint32_t *turn = arg, i, last = 0;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+
+	(void)size;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 }, &attr));
+	require_is(0, bgdma_epoch_begin(a.window, 0, rank + 1, 0, &e));
+	require_is(0, meet(&a));
+	for (i = 0; !rank && i < 100; i++) {
+		if (i)
+			require_is(0, bgdma_window_detach(a.window, memory));
+		require_is(0, bgdma_window_attach(a.window, memory, 4096));
+		store(turn, 3 * i + 1);
+		require(until(load(turn) == 3 * i + 3));
+	}
+	while (rank && last < 300) {
+		require(until(load(turn) % 3 == rank && load(turn) > last));
+		last = load(turn);
+		require_is(0, rank == 1 ? put(&a, e, 0, 8, there + 8) :
+					  bgdma_epoch_update(e, &add));
+		require_is(0, bgdma_epoch_flush(e));
+		store(turn, last + 1);
+		last = last / 3 == 99 ? 300 : last;
+	}
+	require_is(0, bgdma_epoch_close(e));
+	require_is(0, meet(&a));
+	require(rank || *(uint64_t *)(void *)memory == 100);
+	require_is(0, a.troubles);
+	return accessor_close(&a);
+}
+
+TEST(window_that_grows_whatever_tells_of_it)
+{
+	uint32_t *turn = shared(sizeof(*turn));
+
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, told_otherwise, turn, -1));
+}
+
+/* ---- Large jobs -------------------------------------------------------- */
+
+#define PROCESSES	500
+
+static uint32_t counters_left(struct bgdma_ctx *ctx, unsigned int kind)
+{
+	struct bgdma_counter *counter;
+	uint32_t n = 0;
+
+	while (!bgdma_counter_alloc(ctx, kind, &counter))
+		n++;
+	return n;
+}
+
+/* A fence may have epochs at all processes: each has counters for them. */
+static int crowded(uint32_t rank, uint32_t size, void *arg)
+{
+	struct member m;
+
+	(void)arg;
+	(void)rank;
+	(void)size;
+	variable("BGDMA_SIZE", PROCESSES);
+	require_is(0, member_open(&m, NULL));
+	require_is(PROCESSES, m.size);
+	require(counters_left(bgdma_endpoint_ctx(m.ep), BGDMA_INJECTION) >=
+		PROCESSES);
+	require(counters_left(bgdma_endpoint_ctx(m.ep), BGDMA_RECEPTION) >=
+		PROCESSES);
+	return member_leave(&m);
+}
+
+TEST(ep7_counters_for_epochs_at_all_processes)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(1, crowded, NULL, -1));
 }
 
 TEST_HARNESS_MAIN

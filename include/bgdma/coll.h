@@ -75,16 +75,15 @@ BGDMA_API int bgdma_coll_split_sized(struct bgdma_coll *coll,
  * @group: out: NULL with BGDMA_SPLIT_NONE; to be ended by
  *	bgdma_coll_group_destroy()
  *
- * Collective over the job. When it returns the counters of all members are at
- * zero, and may be used (BA-1). A group whose processes are alone on the nodes of
- * whole lines gets barriers by deposit bit, axis by axis (BA-2); another sends a
- * packet to each member (BA-7).
+ * Collective over the job; no signal ends it. When it returns the counters of all
+ * members are at zero, and may be used (BA-1). A group whose processes are alone
+ * on the nodes of whole lines gets barriers by deposit bit, axis by axis (BA-2);
+ * another sends a packet to each member (BA-7).
  *
  * Thread safety: any thread, one at a time in a process, and in the same order on
  * all processes.
- * Return: 0; -EHOSTDOWN a member has died; -EINVAL; -ENOTCONN not committed;
- * -ENOSPC no counter is left, at this member or another; what bgdma_job_put(), _fence() and _get() return;
- * -ENOMEM.
+ * Return: 0; -EHOSTDOWN a process of the job has died or left; -EINVAL; -ENOTCONN
+ * not committed; -ENOSPC no counter is left, at this member or another; -ENOMEM.
  */
 static inline int bgdma_coll_split(struct bgdma_coll *coll,
 				   const struct bgdma_split_attr *attr,
@@ -140,7 +139,8 @@ BGDMA_API uint32_t bgdma_coll_member(const struct bgdma_coll_group *group,
  *
  * Thread safety: as the endpoint.
  * Return: 0; -EBUSY this process is in one already; -EHOSTDOWN a member has
- * died, see bgdma_coll_dead(); -EIO a packet could not be sent; -ENODEV.
+ * died, see bgdma_coll_dead(); -EIO a packet could not be sent, here or at another
+ * member; -ENODEV.
  */
 BGDMA_API int bgdma_coll_enter(struct bgdma_coll_group *group);
 
@@ -163,7 +163,8 @@ BGDMA_API int bgdma_coll_test(struct bgdma_coll_group *group);
  * @mode: how; who sleeps is woken by the counter's interrupt
  * @timeout_ns: from now; negative: for ever; 0: only look
  *
- * Progress of the endpoint is made meanwhile.
+ * Progress of the endpoint is made meanwhile. Who has left this barrier may be gone:
+ * it is over for the others too.
  *
  * Thread safety: as the endpoint.
  * Return: as bgdma_coll_test(), and -ETIMEDOUT, -EINTR, -EDEADLK as

@@ -27,12 +27,15 @@ BGDMA_BEGIN_DECLS
  * @epoch: out: until bgdma_epoch_close()
  *
  * Limitations are given in the order asked: one that waits for an exclusive epoch
- * to end keeps back shared ones that come later, so that none starves.
+ * to end keeps back shared ones that come later, so that none starves. A gate that
+ * has no room, see @epochs of struct bgdma_window_attr, is asked again and again;
+ * those who wait for that are in no order.
  *
  * Return: 0; -EEXIST the identifier is in use; -EBUSY with BGDMA_EPOCH_REFUSE:
- * another epoch holds the window; or the gate is full, see @epochs of struct
- * bgdma_window_attr and BGDMA_EPOCHS_EACH; -EHOSTDOWN; -ENOSPC no counter is left,
- * of which an epoch needs one of each kind; -EINVAL; -ENOMEM.
+ * another epoch holds the window, or the gate is full; without, this process has
+ * BGDMA_EPOCHS_EACH epochs there already; -EHOSTDOWN; -ENOSPC no counter is left,
+ * of which an epoch needs one of each kind, and those of lock all, fence and start
+ * one for each target that is accessed; -EINVAL; -ENOMEM.
  */
 BGDMA_API int bgdma_epoch_begin(struct bgdma_window *window, uint32_t target,
 				uint32_t id, unsigned int flags,
@@ -285,7 +288,7 @@ static inline int bgdma_epoch_get_strided(struct bgdma_rma_epoch *epoch,
 }
 
 /*
- * What bgdma_epoch_atomic() can do beyond enum bgdma_atomic_op: logical
+ * What bgdma_epoch_update() can do beyond enum bgdma_atomic_op: logical
  * operators, whose result is 0 or 1.
  */
 #define BGDMA_RMA_LAND		16
@@ -338,8 +341,9 @@ BGDMA_API int bgdma_epoch_update_sized(struct bgdma_rma_epoch *epoch,
  * elements and compare-and-swap: these calls return when it is done, and each
  * try counts as a put.
  *
- * Return: as bgdma_epoch_put(); -EINVAL also for what makes no sense, such as
- * bitwise operators on floating point.
+ * Return: as bgdma_epoch_put(); -ERANGE also outside of the regions of @local and
+ * @result; -EINVAL also for what makes no sense, such as bitwise operators on
+ * floating point.
  */
 static inline int bgdma_epoch_update(struct bgdma_rma_epoch *epoch,
 				     const struct bgdma_update_attr *attr)

@@ -195,7 +195,7 @@ BGDMA_API int bgdma_window_fence(struct bgdma_window *window,
 /**
  * bgdma_window_post() - let some processes access our memory
  * @window: window
- * @ranks: who
+ * @ranks: who, each once
  * @count: so many
  *
  * Does not wait for them.
@@ -208,7 +208,7 @@ BGDMA_API int bgdma_window_post(struct bgdma_window *window,
 /**
  * bgdma_window_start() - begin epochs at some processes
  * @window: window
- * @ranks: whose
+ * @ranks: whose, each once
  * @count: so many
  *
  * Waits until each has called bgdma_window_post() for us.

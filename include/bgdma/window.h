@@ -21,7 +21,9 @@ struct bgdma_rma_epoch;
 /**
  * struct bgdma_rma_trouble - an epoch broke
  * @window: window
- * @rank: the other process
+ * @rank: the other process; BGDMA_STRANGER: events were lost, so that any epoch of
+ *	others at the window may have broken: bgdma_gate_epochs() has those that
+ *	have not. Nothing else is known then
  * @epoch: identifier; those from BGDMA_EPOCH_RESERVED on are the module's own
  * @origin: this process is its origin; else the target
  * @code: enum bgdma_code
@@ -120,12 +122,13 @@ typedef void bgdma_race_fn(void *arg, const struct bgdma_race *race);
  * @length: bytes; 0: none
  * @unit: bytes that accesses to it count in; 0: 1
  * @dynamic: on all processes: no memory yet; see bgdma_window_attach()
- * @epochs: that can be at the gate at once, those that wait too; 0: 64, or two
- *	for each process
+ * @epochs: that can be at the gate at once, those that wait too; 0: as many as all
+ *	processes can have, BGDMA_EPOCHS_EACH of each, up to BGDMA_EPOCHS_MAX
  * @trap: for development: accesses of this process itself are reported while
  *	epochs of others are open. Needs @addr and @length of whole pages. Each
  *	epoch waits until the memory is protected, which progress does: the
- *	endpoint should have BGDMA_PROGRESS_THREAD
+ *	endpoint should have BGDMA_PROGRESS_THREAD. System calls that are given
+ *	such memory fail with -EFAULT, and are not reported
  * @race: called for the first such access to each page in an epoch, in the
  *	signal handler of the thread that made it: only what is
  *	async-signal-safe may be called; the access is then made
@@ -216,11 +219,14 @@ BGDMA_API uint64_t bgdma_window_length(const struct bgdma_window *window,
  * @length: bytes, at least 1
  *
  * Others name it by its address in this process: accesses count in bytes from
- * 0. They know of it after the next synchronization with this process. It
- * has no gate of its own: epochs are of the window.
+ * 0. It has no gate of its own: epochs are of the window.
  *
- * Return: 0; -EINVAL; -EEXIST part of it is attached; -EHOSTDOWN; what
- * bgdma_region_register() returns.
+ * Not collective. When it returns the others are told, as far as their FIFOs have
+ * room, for which it waits: who synchronizes with this process in whatever way
+ * may access it.
+ *
+ * Return: 0; -EINVAL; -EEXIST part of it is attached; what
+ * bgdma_region_register() and bgdma_counter_alloc() return.
  */
 BGDMA_API int bgdma_window_attach(struct bgdma_window *window, void *addr,
 				  uint64_t length);
@@ -230,9 +236,10 @@ BGDMA_API int bgdma_window_attach(struct bgdma_window *window, void *addr,
  * @window: dynamic window
  * @addr: as attached
  *
- * Later accesses to it are refused.
+ * Later accesses to it are refused. Others are told as by bgdma_window_attach().
  *
- * Return: 0; -ENOENT.
+ * Return: 0; -ENOENT; what bgdma_counter_alloc() returns: the memory is detached,
+ * and the others were not told.
  */
 BGDMA_API int bgdma_window_detach(struct bgdma_window *window, void *addr);
 

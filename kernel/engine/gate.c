@@ -129,48 +129,73 @@ bool bgdma_gates_wake(struct bgdma_ctx *ctx, u64 *from)
 	return false;
 }
 
-static void bgdma_gate_recheck(struct bgdma_ctx *ctx,
-			       struct bgdma_region_gate *gate)
-{
-	struct bgdma_region *region = gate->region;
-	struct bgdma_gate_epoch *e;
-	LIST_HEAD(out);
-	u64 bound;
-	u32 i;
+/* Entries that one hold of a gate's lock looks at. */
+#define BGDMA_GATE_RECHECKS	64
 
-	for (i = 0; i < gate->count; i++) {
+static bool bgdma_gate_is_empty(struct bgdma_region_gate *gate)
+{
+	bool empty;
+
+	/* With the lock: else one could go from the queue to those that hold it. */
+	spin_lock(&gate->lock);
+	empty = list_empty(&gate->held) && list_empty(&gate->queue);
+	spin_unlock(&gate->lock);
+	return empty;
+}
+
+/* From entry @from on; where to go on. */
+static u32 bgdma_gate_recheck_some(struct bgdma_ctx *ctx,
+				   struct bgdma_region_gate *gate, u32 from,
+				   struct list_head *out)
+{
+	u32 i, end = min(gate->count, from + BGDMA_GATE_RECHECKS);
+	struct bgdma_gate_epoch *e;
+	u64 bound;
+
+	rcu_read_lock();
+	spin_lock(&gate->lock);
+	for (i = from; i < end; i++) {
 		e = &gate->e[i];
-		rcu_read_lock();
-		spin_lock(&gate->lock);
-		if (!hlist_unhashed(&e->same) &&
-		    !bgdma_is_owner(ctx, &e->who) &&
-		    !bgdma_granted(&region->grants, &e->who, BGDMA_RIGHT_EPOCH,
-				   0, 0, &bound, NULL)) {
-			bgdma_epoch_out(gate, e);
-			list_add_tail(&e->node, &out);
-		}
-		spin_unlock(&gate->lock);
-		rcu_read_unlock();
+		if (hlist_unhashed(&e->same) ||
+		    bgdma_is_owner(ctx, &e->who) ||
+		    bgdma_granted(&gate->region->grants, &e->who,
+				  BGDMA_RIGHT_EPOCH, 0, 0, &bound, NULL))
+			continue;
+		bgdma_epoch_out(gate, e);
+		list_add_tail(&e->node, out);
 	}
-	if (!list_empty(&out))
-		bgdma_gate_broken(gate, &out, BGDMA_E_RIGHTS, false);
+	spin_unlock(&gate->lock);
+	rcu_read_unlock();
+	return end;
 }
 
 /**
  * bgdma_gates_recheck() - a grant was taken back
  * @ctx: owner
  *
- * Epochs of those who may have none any more are over.
+ * Epochs of those who may have none any more are over. There can be four million
+ * entries: gates where nobody is are passed over, and others can run meanwhile.
  *
- * Context: ctx.lock held; no slice relies on the grant any more.
+ * Context: ctx.lock held; no slice relies on the grant any more; may sleep.
  */
 void bgdma_gates_recheck(struct bgdma_ctx *ctx)
 {
 	struct bgdma_region_gate *gate;
+	LIST_HEAD(out);
+	u32 at;
 
 	lockdep_assert_held(&ctx->lock);
-	list_for_each_entry(gate, &ctx->gates, node)
-		bgdma_gate_recheck(ctx, gate);
+	list_for_each_entry(gate, &ctx->gates, node) {
+		cond_resched();
+		if (bgdma_gate_is_empty(gate))
+			continue;
+		for (at = 0; at < gate->count; cond_resched()) {
+			at = bgdma_gate_recheck_some(ctx, gate, at, &out);
+			if (!list_empty(&out))
+				bgdma_gate_broken(gate, &out, BGDMA_E_RIGHTS,
+						  false);
+		}
+	}
 }
 
 /* --------------------------------------------------------------------- */

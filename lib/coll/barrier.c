@@ -7,69 +7,6 @@
 
 #include "internal.h"
 
-#define FLUSH_NS	1000000000LL
-
-/* ---- Failures ---------------------------------------------------------- */
-
-void coll_fail(struct bgdma_coll *coll, uint32_t rank)
-{
-	struct bgdma_coll_group *g;
-	uint32_t i;
-
-	coll->down[rank] = true;
-	for (g = coll->groups; g; g = g->next) {
-		if (g->dead != BGDMA_STRANGER)
-			continue;
-		for (i = 0; i < g->size; i++)
-			if (g->member[i] == rank)
-				g->dead = rank;
-	}
-	bgdma_endpoint_wake(coll->ep);
-}
-
-/* A packet could not be sent: to one who is gone, or for another reason. */
-static void fifo_failed(struct bgdma_coll *coll)
-{
-	uint32_t rank, size = bgdma_endpoint_size(coll->ep);
-	const struct bgdma_peer *peer;
-	struct bgdma_coll_group *g;
-	struct bgdma_record why;
-	int code;
-
-	code = bgdma_inj_error(coll->fifo, &why);
-	(void)bgdma_inj_clear_error(coll->fifo, 0);
-	if (code == BGDMA_E_NO_PEER || code == BGDMA_E_PEER_DOWN) {
-		for (rank = 0; rank < size; rank++) {
-			peer = bgdma_endpoint_peer(coll->ep, rank);
-			if (peer->node == why.peer_rank &&
-			    peer->ctx == why.peer_ctx) {
-				coll_fail(coll, rank);
-				return;
-			}
-		}
-	}
-	for (g = coll->groups; g; g = g->next)
-		g->error = -EIO;
-	bgdma_endpoint_wake(coll->ep);
-}
-
-int coll_work(void *arg)
-{
-	struct bgdma_coll *coll = arg;
-
-	if (bgdma_likely(bgdma_inj_state(coll->fifo) != BGDMA_FIFO_ERROR))
-		return 0;
-	fifo_failed(coll);
-	return 1;
-}
-
-static int failure(const struct bgdma_coll_group *g)
-{
-	if (bgdma_unlikely(g->dead != BGDMA_STRANGER))
-		return -EHOSTDOWN;
-	return g->error;
-}
-
 /* ---- Entering ---------------------------------------------------------- */
 
 static int step_tell(struct bgdma_coll_group *g, const struct step *step)
@@ -86,11 +23,12 @@ static int step_tell(struct bgdma_coll_group *g, const struct step *step)
 		else if (ret == -EAGAIN)
 			ret = bgdma_inj_wait(fifo, bgdma_inj_next(fifo),
 					     BGDMA_SPIN_THEN_SLEEP, -1);
-		if (ret < 0) {
+		/* Half a barrier cannot be entered: no signal ends this. */
+		if (ret < 0 && ret != -EINTR) {
 			if (bgdma_inj_state(fifo) != BGDMA_FIFO_ERROR)
 				return ret;
 			fifo_failed(g->coll);
-			ret = failure(g);
+			ret = step_failure(g, step, g->told + 1);
 			if (ret)
 				return ret;
 		}
@@ -109,7 +47,9 @@ static int step_enter(struct bgdma_coll_group *g)
 	if (!(g->flags & BGDMA_SPLIT_NO_REPLY))
 		g->replies += step->others;
 	ret = step_tell(g, step);
-	if (ret && !g->error && ret != -EHOSTDOWN)
+	if (bgdma_likely(!ret))
+		g->told++;
+	else if (!g->error && ret != -EHOSTDOWN)
 		g->error = ret;
 	return ret;
 }
@@ -119,7 +59,7 @@ int bgdma_coll_enter(struct bgdma_coll_group *g)
 	int ret;
 
 	bgdma_endpoint_lock(g->coll->ep);
-	ret = g->entered ? -EBUSY : failure(g);
+	ret = g->entered ? -EBUSY : group_failure(g);
 	if (!ret) {
 		g->at = 0;
 		g->entered = true;
@@ -128,6 +68,8 @@ int bgdma_coll_enter(struct bgdma_coll_group *g)
 		if (ret)
 			g->entered = false;
 	}
+	if (bgdma_unlikely(ret && ret != -EBUSY))
+		group_give_up(g);
 	bgdma_endpoint_unlock(g->coll->ep);
 	return ret;
 }
@@ -136,21 +78,22 @@ int bgdma_coll_enter(struct bgdma_coll_group *g)
 
 /*
  * From axis to axis, as far as it goes: -EAGAIN: not over yet. The counter is
- * asked first: who has left a barrier that is over may be gone by now.
+ * asked first, and then whether somebody of this line is missing: who has left a
+ * barrier that is over may be gone by now, while others are on their way.
  */
 static int barrier_look(struct bgdma_coll_group *g)
 {
 	int ret = 0;
 
 	if (!g->entered) {
-		ret = failure(g);
+		ret = group_failure(g);
 		return ret ? ret : -EINVAL;
 	}
 	while (!ret && g->at < g->steps) {
 		struct step *step = &g->step[g->at];
 
 		if (!step->done && !bgdma_counter_hit(step->counter)) {
-			ret = failure(g);
+			ret = step_failure(g, step, g->told);
 			if (!ret)
 				return -EAGAIN;
 			break;
@@ -162,6 +105,8 @@ static int barrier_look(struct bgdma_coll_group *g)
 			ret = step_enter(g);
 	}
 	g->entered = false;
+	if (bgdma_unlikely(ret || group_failure(g)))
+		group_give_up(g);
 	return ret;
 }
 
@@ -239,8 +184,22 @@ static bool replies_there(void *arg)
 {
 	const struct bgdma_coll_group *g = arg;
 
-	return g->dead != BGDMA_STRANGER || g->error ||
+	return group_failure(g) ||
 	       bgdma_counter_read(g->sink) <= -g->replies;
+}
+
+/* Whatever signals come. */
+static int sent_wait(struct bgdma_inj_fifo *fifo)
+{
+	int64_t end = coll_now_ns() + FLUSH_NS, left = FLUSH_NS;
+	int ret;
+
+	do {
+		ret = bgdma_inj_wait(fifo, bgdma_inj_next(fifo),
+				     BGDMA_SPIN_THEN_SLEEP, left);
+		left = end - coll_now_ns();
+	} while (ret == -EINTR && left > 0);
+	return ret;
 }
 
 /* Others still read what we sent last, and answer. */
@@ -249,11 +208,10 @@ bool barrier_flush(struct bgdma_coll_group *g)
 	struct bgdma_inj_fifo *fifo = g->coll->fifo;
 	int sent, replied;
 
-	if (!g->steps || failure(g))
+	if (!g->steps || group_failure(g))
 		return !g->steps;
-	sent = bgdma_inj_wait(fifo, bgdma_inj_next(fifo), BGDMA_SPIN_THEN_SLEEP,
-			      FLUSH_NS);
+	sent = sent_wait(fifo);
 	replied = bgdma_endpoint_wait_until(g->coll->ep, replies_there, g,
 					    BGDMA_SPIN, FLUSH_NS);
-	return !sent && !replied && !failure(g);
+	return !sent && !replied && !group_failure(g);
 }

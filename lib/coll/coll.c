@@ -3,7 +3,6 @@
  * Groups of processes: who is in them, and what each lets the others use.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +31,7 @@ static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
 static void group_free(struct bgdma_coll_group *g)
 {
 	free(g->said);
+	free(g->gone);
 	free(g->member);
 	free(g->desc);
 	free(g);
@@ -47,6 +47,7 @@ static void release(void *arg)
 		coll->groups = g->next;
 		group_free(g);
 	}
+	cards_free(coll);
 	free(coll->down);
 	free(coll);
 }
@@ -112,6 +113,14 @@ int bgdma_coll_create(struct bgdma_coll **collp, struct bgdma_endpoint *ep,
 		.module = "coll", .name = "ready", .type = BGDMA_COLLECTIVE,
 		.flags = BGDMA_OPERATION_CONTROL, .packet = on_ready,
 	};
+	struct bgdma_operation_attr card = {
+		.module = "coll", .name = "card", .type = BGDMA_COLLECTIVE,
+		.flags = BGDMA_OPERATION_CONTROL, .packet = on_card,
+	};
+	struct bgdma_operation_attr gone = {
+		.module = "coll", .name = "gone", .type = BGDMA_COLLECTIVE,
+		.flags = BGDMA_OPERATION_CONTROL, .packet = on_gone,
+	};
 	struct bgdma_module_attr module = {
 		.work = coll_work, .trouble = on_trouble, .release = release,
 	};
@@ -121,11 +130,15 @@ int bgdma_coll_create(struct bgdma_coll **collp, struct bgdma_endpoint *ep,
 	if (!coll)
 		return -ENOMEM;
 	coll->ep = ep;
-	coll->job = job;
 	module.arg = coll;
 	ready.arg = coll;
+	gone.arg = coll;
+	card.arg = coll;
+	(void)job;
 	coll->down = calloc(bgdma_endpoint_size(ep), sizeof(*coll->down));
 	if (coll->down)
+		ret = cards_create(coll);
+	if (!ret)
 		ret = objects_create(coll);
 	/* From here on the endpoint has callbacks to us. */
 	if (!ret)
@@ -137,6 +150,10 @@ int bgdma_coll_create(struct bgdma_coll **collp, struct bgdma_endpoint *ep,
 		return ret;
 	}
 	ret = bgdma_operation_register(ep, &ready, &coll->ready_id);
+	if (!ret)
+		ret = bgdma_operation_register(ep, &gone, &coll->gone_id);
+	if (!ret)
+		ret = bgdma_operation_register(ep, &card, &coll->card_id);
 	if (!ret)
 		*collp = coll;
 	return ret;
@@ -178,28 +195,6 @@ static int objects_get(struct bgdma_coll_group *g, struct card *own)
 	return 0;
 }
 
-static int cards_exchange(const struct bgdma_coll_group *g,
-			  const struct card *own, struct card *cards)
-{
-	const struct bgdma_coll *coll = g->coll;
-	uint32_t rank, size = bgdma_endpoint_size(coll->ep);
-	char key[BGDMA_JOB_KEY_MAX];
-	int ret;
-
-	snprintf(key, sizeof(key), "coll.%u.%u",
-		 bgdma_endpoint_number(coll->ep), g->serial);
-	ret = bgdma_job_put(coll->job, key, own, sizeof(*own));
-	if (!ret)
-		ret = bgdma_job_fence(coll->job);
-	for (rank = 0; !ret && rank < size; rank++) {
-		ret = bgdma_job_get(coll->job, rank, key, &cards[rank],
-				    sizeof(*cards));
-		if (ret >= 0)
-			ret = ret == sizeof(*cards) ? 0 : -EBADMSG;
-	}
-	return ret;
-}
-
 /* The same colour, and away from us along the axes named only, if any. */
 static bool belongs(const struct bgdma_coll *coll, const struct card *own,
 		    const struct card *card, uint32_t rank)
@@ -231,6 +226,8 @@ static void member_note(struct bgdma_coll_group *g, uint32_t number)
 		return;
 	}
 	g->said[rank] |= SAID_MEMBER;
+	if (g->said[rank] & SAID_GONE)
+		gone_take(g);
 	for (round = 0; round < ROUNDS; round++)
 		ready_count(g, g->said[rank], round);
 }
@@ -273,7 +270,7 @@ static int members_find(struct bgdma_coll_group *g, const struct card *own,
 
 static bool all_ready(struct bgdma_coll_group *g, unsigned int round)
 {
-	return g->dead != BGDMA_STRANGER || g->ready[round] >= g->size - 1;
+	return group_failure(g) || g->ready[round] >= g->size - 1;
 }
 
 static bool first_ready(void *arg)
@@ -309,12 +306,20 @@ static int meet(struct bgdma_coll_group *g, unsigned int round, bool refused)
 		if (ret == -EHOSTDOWN)
 			g->dead = send.dest;
 	}
-	if (!ret)
+	/* A signal ends it at nobody: the others would wait for us. */
+	while (!ret) {
 		ret = bgdma_endpoint_wait_until(g->coll->ep, round ?
 						second_ready : first_ready, g,
 						BGDMA_SPIN_THEN_SLEEP, -1);
-	if (!ret && g->dead != BGDMA_STRANGER)
-		ret = -EHOSTDOWN;
+		if (ret != -EINTR)
+			break;
+		ret = 0;
+	}
+	if (!ret)
+		ret = group_failure(g);
+	/* Others may be through, and in a barrier already. */
+	if (ret)
+		split_give_up(g);
 	return ret;
 }
 
@@ -441,7 +446,8 @@ static struct bgdma_coll_group *group_add(struct bgdma_coll *coll,
 		return NULL;
 	g->member = calloc(size, sizeof(*g->member));
 	g->said = calloc(size, sizeof(*g->said));
-	if (!g->member || !g->said) {
+	g->gone = calloc(size, sizeof(*g->gone));
+	if (!g->member || !g->said || !g->gone) {
 		group_free(g);
 		return NULL;
 	}
@@ -453,6 +459,7 @@ static struct bgdma_coll_group *group_add(struct bgdma_coll *coll,
 	g->serial = coll->splits++;
 	g->next = coll->groups;
 	coll->groups = g;
+	cards_begin(g);
 	bgdma_endpoint_unlock(coll->ep);
 	return g;
 }
@@ -461,10 +468,10 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 			   const struct bgdma_split_attr *attr, size_t size,
 			   struct bgdma_coll_group **group)
 {
-	uint32_t n = bgdma_endpoint_size(coll->ep);
 	struct bgdma_split_attr a;
 	struct bgdma_coll_group *g;
-	struct card own, *cards;
+	const struct card *cards;
+	struct card own;
 	int ret, failed;
 
 	ret = attr_copy(&a, sizeof(a), attr, size);
@@ -475,13 +482,8 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 	if (!bgdma_endpoint_peer(coll->ep, 0))
 		return -ENOTCONN;
 	g = group_add(coll, a.flags);
-	cards = calloc(n, sizeof(*cards));
-	if (!g || !cards) {
-		free(cards);
-		if (g)
-			group_remove(g);
+	if (!g)
 		return -ENOMEM;
-	}
 	memset(&own, 0, sizeof(own));
 	own.color = a.color;
 	own.key = a.key;
@@ -489,7 +491,7 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 	/* Who has no counter left tells the others too. */
 	failed = own.color == BGDMA_SPLIT_NONE ? 0 : objects_get(g, &own);
 	own.failed = failed < 0;
-	ret = cards_exchange(g, &own, cards);
+	ret = cards_exchange(g, &own, &cards);
 	if (!ret)
 		ret = failed;
 	if (!ret && own.color != BGDMA_SPLIT_NONE) {
@@ -499,7 +501,11 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 		if (!ret)
 			ret = group_build(g, &own, cards);
 	}
-	free(cards);
+	bgdma_endpoint_lock(coll->ep);
+	g->made = true;
+	if (!ret && group_failure(g))
+		group_give_up(g);
+	bgdma_endpoint_unlock(coll->ep);
 	*group = g;
 	if (ret || own.color == BGDMA_SPLIT_NONE) {
 		group_remove(g);
@@ -513,6 +519,7 @@ void bgdma_coll_group_destroy(struct bgdma_coll_group *g)
 	if (!g)
 		return;
 	number_end(g, barrier_flush(g));
+	give_up_flush(g);
 	group_remove(g);
 }
 

@@ -5,6 +5,8 @@
 #ifndef BGDMA_COLL_INTERNAL_H
 #define BGDMA_COLL_INTERNAL_H
 
+#include <linux/types.h>
+
 #include <bgdma/coll.h>
 
 #include "../attr.h"
@@ -40,13 +42,42 @@ struct card {
 };
 
 /*
+ * What has come for a split, by rank: of the one that is under way, and of the
+ * next, for which others may be ready.
+ * @came: CARD_*
+ * @here: cards that have come
+ * @why: who had died, as the last that gave up said
+ */
+struct cards {
+	struct card *card;
+	uint8_t *came;
+	uint32_t here;
+	uint32_t why;
+};
+
+#define CARD_CAME	1U
+#define CARD_GONE	2U	/* he has given that split up */
+
+/*
+ * "gone": a process enters no barrier of a group any more.
+ * @told: steps that it has told the others of, of all barriers
+ * @dead: rank whose death was the reason, or BGDMA_STRANGER
+ */
+struct gone_wire {
+	__le32 told;
+	__le32 dead;
+};
+
+/*
  * One counter: an axis, or all members.
+ * @axis: of its line; AXES: all members
  * @others: members that it counts
  * @first, @count: of the descriptors that tell them
  * @done: the own add has reached zero
  */
 struct step {
 	struct bgdma_counter *counter;
+	unsigned int axis;
 	uint32_t others;
 	uint32_t first, count;
 	bool done;
@@ -56,6 +87,7 @@ struct step {
 #define SAID_READY(round)	(1U << (round))
 #define SAID_REFUSED(round)	(4U << (round))
 #define SAID_MEMBER		16U
+#define SAID_GONE		32U
 
 /*
  * @serial: of the split
@@ -65,7 +97,13 @@ struct step {
  * @ready: other members that have said that they are, by round
  * @refused: one of them could not, by round
  * @bound: slots are
+ * @made: the split is over
  * @entered: in a barrier, at step @at
+ * @told: steps that the others were told of, since it was made
+ * @gone: by rank in the job: @told of one who has SAID_GONE
+ * @why: the last that said so: who had died
+ * @broken: a member has
+ * @given_up: so do we; members from number @tell on have not heard it yet
  * @memory: for all members
  * @packets: that others get and run in our name: for nobody else
  * @replies: that the sink has to count
@@ -81,7 +119,7 @@ struct bgdma_coll_group {
 	uint8_t *said;
 	uint32_t ready[ROUNDS];
 	bool refused[ROUNDS];
-	bool bound;
+	bool bound, made;
 	struct bgdma_region *memory, *packets;
 	struct bgdma_counter *sink;
 	struct bgdma_counter *counter[AXES];
@@ -89,7 +127,9 @@ struct bgdma_coll_group {
 	struct step step[AXES];
 	uint32_t steps, at;
 	uint32_t hops, descs;
-	bool entered;
+	bool entered, broken, given_up;
+	uint32_t told, tell;
+	uint32_t *gone, why;
 	uint32_t waiting;
 	uint32_t dead;
 	int error;
@@ -98,29 +138,65 @@ struct bgdma_coll_group {
 
 struct bgdma_coll {
 	struct bgdma_endpoint *ep;
-	struct bgdma_job *job;
 	struct bgdma_inj_fifo *fifo;
 	struct bgdma_rget_queue *queue;
 	struct bgdma_coll_group *groups;
-	uint32_t ready_id;
+	uint32_t ready_id, gone_id, card_id;
+	struct cards cards[2];	/* by the last bit of the split's serial */
 	uint32_t splits;
 	uint64_t taken[TAKEN_WORDS];
 	bool open;		/* the queue, to the job */
 	bool *down;		/* by rank */
+	uint32_t telling;	/* groups that have to say that they gave up */
 };
+
+/* cards.c */
+bgdma_packet_fn on_card;
+int cards_create(struct bgdma_coll *coll);
+void cards_free(struct bgdma_coll *coll);
+/* With the lock: a split begins. */
+void cards_begin(struct bgdma_coll_group *g);
+/* Until all have told. @cards: valid until the next split. */
+int cards_exchange(struct bgdma_coll_group *g, const struct card *own,
+		   const struct card **cards);
 
 /* lines.c: the packets of a barrier */
 uint32_t coordinate(const struct bgdma_ctx_info *info, uint32_t node,
 		    unsigned int axis);
 bool lines_fit(const struct bgdma_coll_group *g);
 int lines_build(struct bgdma_coll_group *g, const struct card *own);
+/* Whether a member is among those that a step counts, or is this process. */
+bool step_has(const struct bgdma_coll_group *g, const struct step *step,
+	      uint32_t number);
 int plain_build(struct bgdma_coll_group *g, const struct card *cards);
 
-/* barrier.c */
+/* fail.c */
+bgdma_packet_fn on_gone;
+/* What a member said counts. */
+void gone_take(struct bgdma_coll_group *g);
 void coll_fail(struct bgdma_coll *coll, uint32_t rank);
+/* Why no new barrier can be entered; 0: it can. */
+int group_failure(const struct bgdma_coll_group *g);
+/* Why a step that needs @told of its members cannot be left; 0: it may be. */
+int step_failure(const struct bgdma_coll_group *g, const struct step *step,
+		 uint32_t told);
+/* This process enters no barrier of the group any more: others hear of it. */
+void group_give_up(struct bgdma_coll_group *g);
+/* The same of a split that failed: whoever is in it hears. Waits for that. */
+void split_give_up(struct bgdma_coll_group *g);
+/* Until all have heard, for a while. */
+void give_up_flush(struct bgdma_coll_group *g);
+/* A packet could not be sent: to one who is gone, or for another reason. */
+void fifo_failed(struct bgdma_coll *coll);
+/* Work of the module: look at its FIFO, as somebody may be gone; tell. */
+int coll_work(void *arg);
+
+#define FLUSH_NS	1000000000LL
+
+int64_t coll_now_ns(void);
+
+/* barrier.c */
 /* What is on its way for the last barrier, for a while. True: nothing is. */
 bool barrier_flush(struct bgdma_coll_group *g);
-/* Look at the module's FIFO: somebody may be gone. */
-int coll_work(void *arg);
 
 #endif /* BGDMA_COLL_INTERNAL_H */

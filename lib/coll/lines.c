@@ -160,7 +160,7 @@ static void line_build(struct bgdma_coll_group *g, unsigned int axis)
 	t.counter = SLOT_COUNTERS + g->steps;
 	control_make(g, at, &t, g->number);
 	*step = (struct step){
-		.counter = g->counter[g->steps],
+		.counter = g->counter[g->steps], .axis = axis,
 		.others = info->dims[axis] - 1,
 		.first = g->descs,
 	};
@@ -223,6 +223,21 @@ int lines_build(struct bgdma_coll_group *g, const struct card *own)
 		if (spans(g, axis))
 			line_build(g, axis);
 	return slots_bind(g, own);
+}
+
+bool step_has(const struct bgdma_coll_group *g, const struct step *step,
+	      uint32_t number)
+{
+	const struct bgdma_ctx_info *info = info_of(g);
+	uint32_t node = peer_of(g, number)->node;
+	unsigned int axis;
+
+	for (axis = 0; step->axis < AXES && axis < AXES; axis++)
+		if (axis != step->axis &&
+		    coordinate(info, node, axis) !=
+		    coordinate(info, info->rank, axis))
+			return false;
+	return true;
 }
 
 /* ---- Any set ----------------------------------------------------------- */
@@ -301,8 +316,8 @@ int plain_build(struct bgdma_coll_group *g, const struct card *cards)
 		at += sizeof(struct bgdma_desc);
 	}
 	g->step[0] = (struct step){
-		.counter = g->counter[0], .others = g->size - 1,
-		.count = g->descs,
+		.counter = g->counter[0], .axis = AXES,
+		.others = g->size - 1, .count = g->descs,
 	};
 	g->hops = g->descs;
 	g->steps = g->size > 1;

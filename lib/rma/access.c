@@ -80,8 +80,9 @@ int bgdma_window_epoch(struct bgdma_window *window, uint32_t target,
 
 int accesses_close(struct bgdma_window *window)
 {
+	struct bgdma_rma *rma = window->rma;
 	struct window_peer *peer;
-	uint32_t i, size = window->rma->size;
+	uint32_t i, size = rma->size;
 	int ret, first = 0;
 
 	/* Each stage at all targets before the next: they go on meanwhile. */
@@ -97,13 +98,18 @@ int accesses_close(struct bgdma_window *window)
 	}
 	for (i = 0; i < size; i++) {
 		peer = &window->peer[i];
+		peer->end = 0;
 		if (!peer->access)
 			continue;
-		ret = epoch_close_end(peer->access, peer->result);
+		ret = epoch_close_end(peer->access, peer->result, &peer->end);
 		peer->access = NULL;
 		if (ret && !first)
 			first = ret;
 	}
+	for (i = 0; i < size; i++)
+		if (window->peer[i].end)
+			(void)rma_channel_wait(rma, rma->peer[i].ch,
+					       window->peer[i].end);
 	return first;
 }
 

@@ -57,8 +57,11 @@ void rma_channel_repair(struct channel *ch)
 			continue;
 		if (sent.kind == SENT_PUT)
 			e->failed += e->region ? 1 : 0;
-		else if (sent.kind == SENT_GET)
-			bgdma_counter_add(e->get, -(int64_t)sent.count);
+		else if (sent.kind >= SENT_GET)
+			bgdma_counter_add(gets_counter(e, sent.kind - SENT_GET),
+					  -(int64_t)sent.count);
+		e->failed_seq = record.desc_seq + 1;
+		e->failed_code = record.code;
 		epoch_fail(e, record.code);
 	}
 }

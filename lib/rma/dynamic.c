@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
  * Dynamic windows: memory that comes and goes, named by its address in its
- * process. Each process tells the others what it attaches, in front of the
- * messages by which they then synchronize.
+ * process. Each process tells the others what it attaches, and waits until that
+ * lies in their FIFOs; they look there before they access. So they know of it, by
+ * whatever means they synchronize.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -85,28 +86,90 @@ int on_attach(struct bgdma_window *window, uint32_t rank,
 	return 0;
 }
 
-/* The others; what is our own is in the list already, or no longer. */
-static int attach_tell(struct bgdma_window *window, const struct attached *a,
-		       uint64_t length)
+#define LOOK_PACKETS	1024
+#define LOOKS		16	/* who is flooded comes to his access */
+
+void attached_look(struct bgdma_rma *rma)
+{
+	unsigned int i;
+
+	for (i = 0; i < LOOKS; i++)
+		if (bgdma_endpoint_progress(rma->ep, LOOK_PACKETS) <= 0)
+			break;
+}
+
+/* Packets, of the same length, that are on the way to the others. */
+struct telling {
+	const struct bgdma_rma *rma;
+	struct bgdma_counter *counter;
+	int64_t length;
+	bool *to;
+};
+
+static bool all_told(void *arg)
+{
+	const struct telling *t = arg;
+	int64_t left = bgdma_counter_read(t->counter);
+	uint32_t i;
+
+	for (i = 0; left > 0 && i < t->rma->size; i++)
+		if (t->to[i] && t->rma->peer[i].down)
+			left -= t->length;
+	bgdma_counter_clear_hit(t->counter);
+	return left <= 0 || bgdma_counter_read(t->counter) <= 0;
+}
+
+static int tell_each(struct bgdma_window *window, const struct telling *t,
+		     const struct attach_wire *wire)
 {
 	const struct bgdma_rma *rma = window->rma;
-	const struct attach_wire wire = {
-		.addr = __cpu_to_le64(a->addr),
-		.length = __cpu_to_le64(length),
-		.region = __cpu_to_le32(a->handle),
-	};
 	uint32_t i;
 	int ret, first = 0;
 
 	for (i = 0; i < rma->size; i++) {
 		if (i == rma->rank || rma->peer[i].down)
 			continue;
-		ret = window_send(window, i, PACKET_ATTACH, 0, &wire,
-				  sizeof(wire));
-		if (ret && ret != -EHOSTDOWN && !first)
+		bgdma_counter_add(t->counter, t->length);
+		ret = window_send_counted(window, i, PACKET_ATTACH, 0, wire,
+					  sizeof(*wire), t->counter);
+		t->to[i] = !ret;
+		if (!ret)
+			continue;
+		bgdma_counter_add(t->counter, -t->length);
+		if (ret != -EHOSTDOWN && !first)
 			first = ret;
 	}
 	return first;
+}
+
+/* The others; what is our own is in the list already, or no longer. */
+static int attach_tell(struct bgdma_window *window, const struct attached *a,
+		       uint64_t length)
+{
+	struct bgdma_rma *rma = window->rma;
+	const struct attach_wire wire = {
+		.addr = __cpu_to_le64(a->addr),
+		.length = __cpu_to_le64(length),
+		.region = __cpu_to_le32(a->handle),
+	};
+	struct telling t = { .rma = rma, .length = sizeof(wire) };
+	int ret, waited;
+
+	t.to = calloc(rma->size, sizeof(*t.to));
+	ret = t.to ? bgdma_counter_alloc(rma->ctx, BGDMA_INJECTION,
+					 &t.counter) : -ENOMEM;
+	if (ret) {
+		free(t.to);
+		return ret;
+	}
+	ret = tell_each(window, &t, &wire);
+	bgdma_counter_enable(t.counter, true);
+	waited = rma_wait(rma, all_told, &t);
+	/* What is on the way to one who died may still move it: it stays. */
+	if (bgdma_counter_read(t.counter) <= 0)
+		(void)bgdma_counter_free(t.counter);
+	free(t.to);
+	return ret ? ret : waited;
 }
 
 int bgdma_window_attach(struct bgdma_window *window, void *addr,

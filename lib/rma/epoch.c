@@ -2,13 +2,16 @@
 /*
  * Epochs of this process at others: beginning, the closing stage, the end (EP-1
  * to EP-6). The target's engine grants and counts; what waits here waits for
- * one of the epoch's two counters, which are leased to the target, so that its
+ * one of the epoch's counters, which are leased to the target, so that its
  * death ends the wait.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
+
+#define PAUSE_NS	100000LL
+#define PAUSE_MAX_NS	10000000LL
 
 /* ---- Errors ------------------------------------------------------------ */
 
@@ -22,17 +25,17 @@ void epoch_fail(struct bgdma_rma_epoch *e, uint32_t code)
 	if (e->code)
 		return;
 	e->code = code;
-	rma_trouble(e->rma, &trouble);
+	if (!e->patient || code != BGDMA_E_EPOCH_BUSY)
+		rma_trouble(e->rma, &trouble);
 }
 
-static bool epoch_is_lost(const struct bgdma_rma_epoch *e)
+bool epoch_is_lost(const struct bgdma_rma_epoch *e)
 {
 	return e->code == BGDMA_E_PEER_DOWN || e->code == BGDMA_E_NO_PEER;
 }
 
-/* Whether a counter has an error, which then is the epoch's. */
-static bool counter_fails(struct bgdma_rma_epoch *e,
-			  const struct bgdma_counter *counter)
+bool epoch_counter_fails(struct bgdma_rma_epoch *e,
+			 const struct bgdma_counter *counter)
 {
 	struct bgdma_record record;
 	int code;
@@ -49,38 +52,22 @@ static bool counter_fails(struct bgdma_rma_epoch *e,
 /* ---- Waiting ----------------------------------------------------------- */
 
 /* The error comes first, then what a transfer had left is taken off. */
-static bool counter_there(struct bgdma_rma_epoch *e,
-			  struct bgdma_counter *counter)
+static bool sync_there(void *arg)
 {
-	if (bgdma_likely(bgdma_counter_read(counter) <= 0)) {
-		(void)counter_fails(e, counter);
+	struct bgdma_rma_epoch *e = arg;
+
+	if (bgdma_likely(bgdma_counter_read(e->sync) <= 0)) {
+		(void)epoch_counter_fails(e, e->sync);
 		return true;
 	}
 	rma_channel_repair(e->ch);
 	if (e->rma->peer[e->target].down)
 		epoch_fail(e, BGDMA_E_PEER_DOWN);
-	if (counter_fails(e, counter) || epoch_is_lost(e))
+	if (epoch_counter_fails(e, e->sync) || epoch_is_lost(e))
 		return true;
 	/* An old hit would keep whoever sleeps from sleeping. */
-	bgdma_counter_clear_hit(counter);
-	return bgdma_counter_read(counter) <= 0;
-}
-
-static bool sync_there(void *arg)
-{
-	struct bgdma_rma_epoch *e = arg;
-
-	return counter_there(e, e->sync);
-}
-
-static bool gets_there(void *arg)
-{
-	struct bgdma_rma_epoch *e = arg;
-
-	if (!counter_there(e, e->get))
-		return false;
-	e->gets_done = e->gets;
-	return true;
+	bgdma_counter_clear_hit(e->sync);
+	return bgdma_counter_read(e->sync) <= 0;
 }
 
 /* Its hit is an interrupt only while somebody waits for it. */
@@ -90,22 +77,24 @@ static void watch(struct bgdma_rma_epoch *e, bool on)
 	if (on ? !e->watchers++ : !--e->watchers) {
 		bgdma_counter_enable(e->sync, on);
 		bgdma_counter_enable(e->get, on);
+		if (e->before)
+			bgdma_counter_enable(e->before, on);
 	}
 	rma_unlock(e->rma);
 }
 
-static int epoch_wait(struct bgdma_rma_epoch *e, bool (*there)(void *arg))
+int epoch_wait(struct bgdma_rma_epoch *e, bool (*there)(void *arg), void *arg)
 {
 	bool is;
 	int ret;
 
 	rma_lock(e->rma);
-	is = there(e);
+	is = there(arg);
 	rma_unlock(e->rma);
 	if (bgdma_likely(is))
 		return 0;
 	watch(e, true);
-	ret = rma_wait(e->rma, there, e);
+	ret = rma_wait(e->rma, there, arg);
 	watch(e, false);
 	return ret;
 }
@@ -131,8 +120,10 @@ static void epoch_spare(struct bgdma_rma_epoch *e)
 {
 	bgdma_counter_free(e->sync);
 	bgdma_counter_free(e->get);
+	bgdma_counter_free(e->before);
 	e->sync = NULL;
 	e->get = NULL;
+	e->before = NULL;
 	e->next = e->rma->spare;
 	e->rma->spare = e;
 }
@@ -165,22 +156,34 @@ static bool epoch_reclaim(struct bgdma_rma *rma)
 	return false;
 }
 
-static int counters_create(struct bgdma_rma_epoch *e,
-			   const struct bgdma_peer *at)
+int get_counter_create(struct bgdma_rma_epoch *e,
+		       struct bgdma_counter **counter)
 {
+	const struct bgdma_peer *at = bgdma_endpoint_peer(e->rma->ep,
+							  e->target);
 	const struct bgdma_grant_attr to = {
 		.rank = at->node, .ctx = at->ctx,
 		.incarnation = at->incarnation,
 	};
 	int ret;
 
-	ret = bgdma_counter_alloc(e->rma->ctx, BGDMA_INJECTION, &e->sync);
-	if (!ret)
-		ret = bgdma_counter_alloc(e->rma->ctx, BGDMA_RECEPTION,
-					  &e->get);
-	if (!ret)
-		ret = bgdma_counter_grant(e->get, 1, &to, NULL);
+	ret = bgdma_counter_alloc(e->rma->ctx, BGDMA_RECEPTION, counter);
+	if (ret)
+		return ret;
+	ret = bgdma_counter_grant(*counter, 1, &to, NULL);
+	if (ret) {
+		bgdma_counter_free(*counter);
+		*counter = NULL;
+	}
 	return ret;
+}
+
+static int counters_create(struct bgdma_rma_epoch *e)
+{
+	int ret;
+
+	ret = bgdma_counter_alloc(e->rma->ctx, BGDMA_INJECTION, &e->sync);
+	return ret ? ret : get_counter_create(e, &e->get);
 }
 
 static int epoch_new(struct bgdma_rma *rma, uint32_t target,
@@ -204,7 +207,7 @@ static int epoch_new(struct bgdma_rma *rma, uint32_t target,
 		e->node = at->node;
 		e->ctx = at->ctx;
 		e->ch = rma->peer[target].ch;
-		ret = counters_create(e, at);
+		ret = counters_create(e);
 		if (ret)
 			epoch_spare(e);
 	} while (ret == -ENOSPC && epoch_reclaim(rma));
@@ -224,6 +227,8 @@ static void epoch_idle(struct bgdma_rma_epoch *e)
 	e->serial++;
 	counter_reset(e->sync);
 	counter_reset(e->get);
+	if (e->before)
+		counter_reset(e->before);
 	e->next = e->rma->peer[e->target].idle;
 	e->rma->peer[e->target].idle = e;
 }
@@ -266,10 +271,15 @@ static void epoch_init(struct bgdma_rma_epoch *e, struct bgdma_window *window,
 	e->code = BGDMA_OK;
 	e->puts = 0;
 	e->failed = 0;
+	e->failed_seq = 0;
 	e->gets = 0;
 	e->gets_done = 0;
+	e->turn = 0;
 	bgdma_counter_lease(e->sync, e->node, e->ctx);
 	e->get_handle = bgdma_counter_lease(e->get, e->node, e->ctx);
+	if (e->before)
+		e->before_handle = bgdma_counter_lease(e->before, e->node,
+						       e->ctx);
 	e->next = window->open;
 	window->open = e;
 }
@@ -313,6 +323,34 @@ static bool id_in_use(const struct bgdma_window *window, uint32_t target,
 	return false;
 }
 
+/* Whether a process has as many epochs at a gate as it may: it has to end one. */
+static bool is_limit(const struct bgdma_window *window, uint32_t target)
+{
+	const struct bgdma_rma_epoch *e;
+	uint32_t n = 0;
+
+	for (e = window->open; e; e = e->next)
+		n += e->target == target;
+	return n > BGDMA_EPOCHS_EACH;
+}
+
+static bool never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+/* Until a gate that was full may have room: nobody tells. */
+static int pause_longer(struct bgdma_rma *rma, int64_t *ns)
+{
+	int ret = bgdma_endpoint_wait_until(rma->ep, never, NULL, BGDMA_SLEEP,
+					    *ns);
+
+	if (*ns < PAUSE_MAX_NS)
+		*ns *= 2;
+	return ret == -ETIMEDOUT || ret == -EINTR ? 0 : ret;
+}
+
 /* With the lock: ask for the limitation. */
 static int epoch_ask(struct bgdma_window *window, uint32_t target, uint32_t id,
 		     unsigned int flags, struct bgdma_rma_epoch **epoch)
@@ -329,6 +367,8 @@ static int epoch_ask(struct bgdma_window *window, uint32_t target, uint32_t id,
 	if (ret)
 		return ret;
 	epoch_init(*epoch, window, id);
+	(*epoch)->patient = !(flags & BGDMA_EPOCH_REFUSE) &&
+			    !is_limit(window, target);
 	if (flags & BGDMA_EPOCH_EXCLUSIVE)
 		how |= BGDMA_DESC_EXCLUSIVE;
 	if (!(flags & BGDMA_EPOCH_REFUSE))
@@ -339,32 +379,54 @@ static int epoch_ask(struct bgdma_window *window, uint32_t target, uint32_t id,
 	return ret;
 }
 
-int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
-		unsigned int flags, struct bgdma_rma_epoch **epoch)
+/* @again: the gate was full, and it was not said to refuse. */
+static int epoch_try(struct bgdma_window *window, uint32_t target, uint32_t id,
+		     unsigned int flags, struct bgdma_rma_epoch **epoch,
+		     bool *again)
 {
 	struct bgdma_rma *rma = window->rma;
 	struct bgdma_rma_epoch *e = NULL;
 	int ret;
 
-	if (target >= rma->size ||
-	    (flags & ~(BGDMA_EPOCH_EXCLUSIVE | BGDMA_EPOCH_REFUSE)))
-		return -EINVAL;
+	*again = false;
 	rma_lock(rma);
 	ret = epoch_ask(window, target, id, flags, &e);
 	rma_unlock(rma);
 	if (ret)
 		return ret;
-	ret = epoch_wait(e, sync_there);
+	ret = epoch_wait(e, sync_there, e);
 	rma_lock(rma);
 	rma_channel_repair(e->ch);
 	if (!ret)
 		ret = rma_errno(e->code);
+	*again = e->patient && e->code == BGDMA_E_EPOCH_BUSY;
 	if (ret)
 		epoch_idle(e);
 	rma_unlock(rma);
 	if (!ret)
 		*epoch = e;
 	return ret;
+}
+
+int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
+		unsigned int flags, struct bgdma_rma_epoch **epoch)
+{
+	struct bgdma_rma *rma = window->rma;
+	int64_t pause = PAUSE_NS;
+	bool again;
+	int ret;
+
+	if (target >= rma->size ||
+	    (flags & ~(BGDMA_EPOCH_EXCLUSIVE | BGDMA_EPOCH_REFUSE)))
+		return -EINVAL;
+	for (;;) {
+		ret = epoch_try(window, target, id, flags, epoch, &again);
+		if (!again)
+			return ret;
+		ret = pause_longer(rma, &pause);
+		if (ret)
+			return ret;
+	}
 }
 
 int bgdma_epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
@@ -377,26 +439,28 @@ int bgdma_epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
 
 /* ---- Completion -------------------------------------------------------- */
 
-int epoch_settle(struct bgdma_rma_epoch *e, uint64_t seq, bool gets)
+int epoch_settle(struct bgdma_rma_epoch *e, uint64_t seq, uint64_t gets)
 {
+	struct gets_wait w = { .epoch = e, .gets = gets };
 	int ret = rma_channel_wait(e->rma, e->ch, seq);
 
 	if (!ret && gets)
-		ret = epoch_wait(e, gets_there);
+		ret = epoch_wait(e, gets_there, &w);
 	return ret ? ret : rma_errno(e->code);
 }
 
 /* What a FIFO has ended is visible at its target. */
 int bgdma_epoch_flush(struct bgdma_rma_epoch *epoch)
 {
-	uint64_t seq;
+	uint64_t seq, gets;
 	int ret;
 
 	rma_lock(epoch->rma);
 	ret = rma_channel_submit(epoch->ch);
 	seq = epoch->seq;
+	gets = epoch->gets;
 	rma_unlock(epoch->rma);
-	return ret ? ret : epoch_settle(epoch, seq, true);
+	return ret ? ret : epoch_settle(epoch, seq, gets);
 }
 
 /* ---- The closing stage ------------------------------------------------- */
@@ -421,14 +485,16 @@ int bgdma_epoch_closing(struct bgdma_rma_epoch *epoch)
  */
 int epoch_close_begin(struct bgdma_rma_epoch *e)
 {
+	struct gets_wait w = { .epoch = e };
 	uint64_t puts;
 	int ret = bgdma_epoch_closing(e);
 
 	if (ret && ret != -EALREADY)
 		return ret;
 	ret = rma_channel_wait(e->rma, e->ch, e->seq);
+	w.gets = e->gets;
 	if (!ret)
-		ret = epoch_wait(e, gets_there);
+		ret = epoch_wait(e, gets_there, &w);
 	if (ret)
 		return ret;
 	rma_lock(e->rma);
@@ -443,17 +509,21 @@ int epoch_close_begin(struct bgdma_rma_epoch *e)
 
 int epoch_close_wait(struct bgdma_rma_epoch *e)
 {
-	return e->acknowledged ? epoch_wait(e, sync_there) : 0;
+	return e->acknowledged ? epoch_wait(e, sync_there, e) : 0;
 }
 
-int epoch_close_end(struct bgdma_rma_epoch *e, int result)
+/* It is over here; at the target when its FIFO has ended @seq. */
+int epoch_close_end(struct bgdma_rma_epoch *e, int result, uint64_t *seq)
 {
 	struct bgdma_rma *rma = e->rma;
 
+	*seq = 0;
 	rma_lock(rma);
 	rma_channel_repair(e->ch);
-	counter_fails(e, e->sync);
-	counter_fails(e, e->get);
+	epoch_counter_fails(e, e->sync);
+	epoch_counter_fails(e, e->get);
+	if (e->before)
+		epoch_counter_fails(e, e->before);
 	if (!result)
 		result = rma_errno(e->code);
 	if (!epoch_is_lost(e) && result != -ENODEV) {
@@ -461,6 +531,7 @@ int epoch_close_end(struct bgdma_rma_epoch *e, int result)
 
 		if (!result)
 			result = ret;
+		*seq = e->seq;
 	}
 	epoch_idle(e);
 	rma_unlock(rma);
@@ -469,11 +540,17 @@ int epoch_close_end(struct bgdma_rma_epoch *e, int result)
 
 int bgdma_epoch_close(struct bgdma_rma_epoch *epoch)
 {
+	struct bgdma_rma *rma = epoch->rma;
+	struct channel *ch = epoch->ch;
+	uint64_t seq;
 	int ret = epoch_close_begin(epoch);
 
 	if (!ret)
 		ret = epoch_close_wait(epoch);
-	return epoch_close_end(epoch, ret);
+	ret = epoch_close_end(epoch, ret, &seq);
+	/* Whom we tell of it may begin one at once, and be refused (EP-6). */
+	(void)rma_channel_wait(rma, ch, seq);
+	return ret;
 }
 
 void bgdma_epoch_info_sized(struct bgdma_rma_epoch *epoch,
@@ -485,7 +562,7 @@ void bgdma_epoch_info_sized(struct bgdma_rma_epoch *epoch,
 	now = (struct bgdma_epoch_info){
 		.target = epoch->target, .id = epoch->id,
 		.closing = epoch->closing, .code = epoch->code,
-		.puts = epoch->puts, .gets = bgdma_counter_read(epoch->get),
+		.puts = epoch->puts, .gets = gets_open(epoch),
 	};
 	rma_unlock(epoch->rma);
 	memset(info, 0, size);

@@ -18,7 +18,7 @@
 #define EPOCH_ACCESS		BGDMA_EPOCH_RESERVED
 
 /* What a descriptor in a channel is. */
-enum sent_kind { SENT_GATE, SENT_PUT, SENT_GET };
+enum sent_kind { SENT_GATE, SENT_PUT, SENT_GET /* + the epoch's phase */ };
 
 struct sent {
 	struct bgdma_rma_epoch *epoch;	/* NULL: nobody wants to know */
@@ -49,6 +49,7 @@ struct bgdma_rma_epoch {
 	struct channel *ch;
 	struct bgdma_counter *sync;	/* injection: granted, closed */
 	struct bgdma_counter *get;	/* reception: the get counter (EP-2) */
+	struct bgdma_counter *before;	/* of gets up to @turn; NULL: not yet */
 	uint64_t serial;
 	uint32_t target;
 	uint32_t id;
@@ -58,8 +59,10 @@ struct bgdma_rma_epoch {
 	uint32_t region;		/* there; 0: dynamic */
 	uint32_t unit;
 	uint64_t length;
-	uint32_t get_handle;
+	uint32_t get_handle, before_handle;
+	unsigned int phase;		/* how often these were swapped, mod 2 */
 	bool closing;
+	bool patient;			/* a gate that is full is asked again */
 	bool acknowledged;		/* a CLOSE was sent */
 	uint64_t mark;			/* see mark.c; 0: none is under way */
 	uint64_t mark_gets;		/* that went before it */
@@ -69,8 +72,11 @@ struct bgdma_rma_epoch {
 	uint64_t puts;			/* the put counter (EP-3) */
 	uint64_t failed;		/* puts that did not get there */
 	uint64_t gets;			/* since it began */
-	uint64_t gets_done;		/* of those, at least */
+	uint64_t gets_done;		/* of those, the first, at least */
+	uint64_t turn;			/* how many @before counts */
 	uint64_t seq;			/* after its last descriptor */
+	uint64_t failed_seq;		/* after the last that failed, with: */
+	uint32_t failed_code;
 };
 
 struct attached {
@@ -83,6 +89,7 @@ struct attached {
 /* A process, as a window sees it. */
 struct window_peer {
 	bool told;			/* of its part: */
+	bool dynamic;
 	int status;
 	uint32_t region;
 	uint32_t unit;
@@ -91,7 +98,9 @@ struct window_peer {
 	struct bgdma_rma_epoch *access;	/* of lock, fence or start */
 	bool beginning;			/* a thread waits for that */
 	int result;			/* of closing it, so far */
+	uint64_t end;			/* where its END is in the channel */
 	bool started;
+	uint64_t named;			/* @namings of the window, at the last */
 	uint32_t posts;			/* not yet used */
 	uint32_t completes;
 	struct attached *attached;
@@ -121,6 +130,7 @@ struct bgdma_window {
 	uint32_t locks;			/* of bgdma_window_lock() */
 	uint32_t *exposed;		/* whom post let */
 	uint32_t n_exposed;
+	uint64_t namings;		/* of ranks, by post or start */
 	uint32_t generation;		/* barriers begun */
 	uint32_t arrived[ROUNDS];
 	uint32_t broken;		/* barrier from which on one is missing */
@@ -187,13 +197,40 @@ int rma_channel_wait(struct bgdma_rma *rma, struct channel *ch, uint64_t seq);
 void epoch_fail(struct bgdma_rma_epoch *e, uint32_t code);
 int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
 		unsigned int flags, struct bgdma_rma_epoch **epoch);
-/* Wait for what is before @seq in its channel, and for all gets if @gets. */
-int epoch_settle(struct bgdma_rma_epoch *e, uint64_t seq, bool gets);
+/* Wait for what is before @seq in its channel, and for the first @gets gets. */
+int epoch_settle(struct bgdma_rma_epoch *e, uint64_t seq, uint64_t gets);
+/* Whether a counter has an error, which then is the epoch's. */
+bool epoch_counter_fails(struct bgdma_rma_epoch *e,
+			 const struct bgdma_counter *counter);
+/* Whether its target is gone. */
+bool epoch_is_lost(const struct bgdma_rma_epoch *e);
+/* Wait, with interrupts of its counters. */
+int epoch_wait(struct bgdma_rma_epoch *e, bool (*there)(void *arg), void *arg);
+/* A get counter that the target may move. */
+int get_counter_create(struct bgdma_rma_epoch *e,
+		       struct bgdma_counter **counter);
 /* The stages of a close: several epochs go through each together. */
 int epoch_close_begin(struct bgdma_rma_epoch *e);
 int epoch_close_wait(struct bgdma_rma_epoch *e);
-int epoch_close_end(struct bgdma_rma_epoch *e, int result);
+int epoch_close_end(struct bgdma_rma_epoch *e, int result, uint64_t *seq);
 void epochs_release(struct bgdma_rma *rma);
+
+/* gets.c: with the lock */
+struct gets_wait {
+	struct bgdma_rma_epoch *epoch;
+	uint64_t gets;
+};
+
+/* Of struct gets_wait: have so many ended, or all that ever will? */
+bool gets_there(void *arg);
+bool gets_done(struct bgdma_rma_epoch *e, uint64_t gets);
+/* Gets that are under way. */
+int64_t gets_open(const struct bgdma_rma_epoch *e);
+/* Of the first @gets those that have not come never will. How many, as known. */
+int64_t gets_drop(struct bgdma_rma_epoch *e, uint64_t gets);
+/* The counter of a get of the past. */
+struct bgdma_counter *gets_counter(const struct bgdma_rma_epoch *e,
+				   unsigned int phase);
 
 /* transfer.c */
 
@@ -253,12 +290,26 @@ void gets_doubt(struct bgdma_rma *rma, uint32_t rank, int queue, uint32_t code);
 /* window.c */
 int window_send(struct bgdma_window *window, uint32_t dest, unsigned int kind,
 		unsigned int detail, const void *data, size_t length);
+/* The same with an injection counter: there, when it has moved by @length. */
+int window_send_counted(struct bgdma_window *window, uint32_t dest,
+			unsigned int kind, unsigned int detail,
+			const void *data, size_t length,
+			struct bgdma_counter *counter);
 bgdma_packet_fn on_window;
 struct bgdma_window *window_of_region(struct bgdma_rma *rma, uint32_t handle);
 /* Forget it; its region ends if @regions. */
 void window_drop(struct bgdma_window *window, bool regions);
 
 /* dynamic.c */
+void attached_look(struct bgdma_rma *rma);
+
+/* With the lock, before an access: take what tells of memory that is attached. */
+static inline void access_look(const struct bgdma_rma_epoch *e)
+{
+	if (bgdma_unlikely(!e->region))
+		attached_look(e->rma);
+}
+
 int on_attach(struct bgdma_window *window, uint32_t rank,
 	      const struct bgdma_packet *packet);
 const struct attached *attached_find(const struct attached *list, uint64_t at,

@@ -14,7 +14,7 @@
 static bool waits(const struct bgdma_rma_epoch *e, uint32_t rank, int queue)
 {
 	return e->target == rank && (queue == ANY_QUEUE || e->queue == queue) &&
-	       bgdma_counter_read(e->get) > 0;
+	       gets_open(e) > 0;
 }
 
 static int mark_send(struct bgdma_rma_epoch *e, uint32_t number)
@@ -58,12 +58,9 @@ void gets_doubt(struct bgdma_rma *rma, uint32_t rank, int queue, uint32_t code)
 /* All that was asked for before the mark has come, but for what never will. */
 static void gets_settle(struct bgdma_rma_epoch *e)
 {
-	int64_t lost = bgdma_counter_read(e->get);
-
 	e->mark = 0;
-	if (lost <= 0)
+	if (!gets_drop(e, e->mark_gets))
 		return;
-	bgdma_counter_add(e->get, -lost);
 	epoch_fail(e, e->mark_code ? e->mark_code : BGDMA_E_ABORTED);
 }
 
@@ -82,10 +79,8 @@ int on_gets_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 			if (e->target != rank || !e->mark || e->mark > number)
 				continue;
 			/* Of gets since then it tells nothing. */
-			if (e->gets == e->mark_gets)
-				gets_settle(e);
-			else
-				again = true;
+			gets_settle(e);
+			again |= e->gets != e->mark_gets;
 		}
 	}
 	if (again)

@@ -91,14 +91,20 @@ static void event_refused(struct bgdma_rma *rma,
 				epoch_fail(e, event->code);
 }
 
-/* Any of them may have told of anything. */
+/* Any of them may have told of anything: also that some epoch here is broken. */
 static void events_lost(struct bgdma_rma *rma)
 {
+	struct bgdma_rma_trouble trouble = {
+		.rank = BGDMA_STRANGER, .code = BGDMA_E_PEER_DOWN,
+	};
 	struct bgdma_window *window;
 	uint32_t i;
 
-	for (window = rma->windows; window; window = window->next)
+	for (window = rma->windows; window; window = window->next) {
 		trap_event(window, NULL, BGDMA_STRANGER);
+		trouble.window = window;
+		rma_trouble(rma, &trouble);
+	}
 	for (i = 0; i < rma->size; i++)
 		gets_doubt(rma, i, ANY_QUEUE, BGDMA_OK);
 }

@@ -112,16 +112,21 @@ int window_barrier(struct bgdma_window *window)
 
 /* ---- Exposure: post and wait ------------------------------------------- */
 
-static int ranks_check(const struct bgdma_window *window, const uint32_t *ranks,
+/* Each is a process, and once: what comes from each is counted. */
+static int ranks_check(struct bgdma_window *window, const uint32_t *ranks,
 		       uint32_t count)
 {
 	uint32_t i;
 
 	if (!count || !ranks)
 		return count ? -EINVAL : 0;
-	for (i = 0; i < count; i++)
-		if (ranks[i] >= window->rma->size)
+	window->namings++;
+	for (i = 0; i < count; i++) {
+		if (ranks[i] >= window->rma->size ||
+		    window->peer[ranks[i]].named == window->namings)
 			return -EINVAL;
+		window->peer[ranks[i]].named = window->namings;
+	}
 	return 0;
 }
 

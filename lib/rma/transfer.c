@@ -106,6 +106,7 @@ int bgdma_epoch_put_sized(struct bgdma_rma_epoch *epoch,
 	if (bgdma_unlikely(ret))
 		return ret;
 	rma_lock(epoch->rma);
+	access_look(epoch);
 	ret = access_check(epoch, a, &to);
 	if (bgdma_likely(!ret))
 		ret = put_one(epoch, a, to);
@@ -158,7 +159,7 @@ int rget_take(struct bgdma_rma_epoch *e, uint32_t count, uint32_t gets,
 	struct bgdma_desc *desc;
 	int ret;
 
-	ret = rma_channel_take(e, SENT_GET, gets, &desc);
+	ret = rma_channel_take(e, SENT_GET + e->phase, gets, &desc);
 	if (bgdma_unlikely(ret))
 		return ret;
 	slot *= BGDMA_RGET_DESC_MAX;
@@ -189,6 +190,7 @@ int bgdma_epoch_get_sized(struct bgdma_rma_epoch *epoch,
 	if (bgdma_unlikely(ret))
 		return ret;
 	rma_lock(epoch->rma);
+	access_look(epoch);
 	ret = access_check(epoch, a, &from);
 	if (bgdma_likely(!ret))
 		ret = rget_take(epoch, 1, 1, &get);
@@ -304,6 +306,7 @@ static int row_move(struct bgdma_rma_epoch *e, bool put, const struct row *row,
 	int ret;
 
 	rma_lock(e->rma);
+	access_look(e);
 	ret = row_check(e, row, whole);
 	if (!ret)
 		ret = put ? row_put(e, row, whole) : row_get(e, row, whole);
@@ -352,9 +355,7 @@ static bool request_done(const struct bgdma_rma_request *request)
 		return true;
 	if (bgdma_inj_done(e->ch->fifo) < request->seq)
 		return false;
-	if (e->gets_done < request->gets && bgdma_counter_read(e->get) <= 0)
-		e->gets_done = e->gets;
-	return e->gets_done >= request->gets;
+	return gets_done(e, request->gets);
 }
 
 int bgdma_rma_test(const struct bgdma_rma_request *request, bool *done)
@@ -376,10 +377,6 @@ int bgdma_rma_test(const struct bgdma_rma_request *request, bool *done)
 	return ret;
 }
 
-/*
- * Gets end in any order: those of a request have ended when, at some time
- * since, none was under way.
- */
 int bgdma_rma_wait(const struct bgdma_rma_request *request)
 {
 	bool done;

@@ -236,8 +236,9 @@ static int scratch_atomic(struct bgdma_rma_epoch *e, unsigned int op, int type,
 		ret = bgdma_inj_submit(e->ch->fifo);
 	if (!ret)
 		ret = rma_channel_wait(e->rma, e->ch, e->seq);
-	if (!ret)
-		ret = rma_errno(e->code);
+	/* What else of the epoch has failed does not matter. */
+	if (!ret && bgdma_unlikely(e->failed_seq == e->seq))
+		ret = rma_errno(e->failed_code);
 	*bits = bits_read(scratch, bytes);
 	return ret;
 }
@@ -289,13 +290,40 @@ static uint32_t element_bytes(const struct bgdma_update_attr *a)
 	return bgdma_atomic_bytes((enum bgdma_atomic_type)engine_type(a->type));
 }
 
+static inline bool place_holds(const struct bgdma_place *place, uint64_t length)
+{
+	uint64_t room;
+
+	if (!place->region)
+		return true;
+	room = bgdma_region_length(place->region);
+	return place->offset <= room && length <= room - place->offset;
+}
+
+/*
+ * Where it goes. Operands are read and results written by us, with no engine to
+ * see that they are in their regions.
+ */
+static inline int update_place(const struct bgdma_rma_epoch *e,
+			       const struct bgdma_update_attr *a,
+			       uint32_t bytes, struct bgdma_at *to)
+{
+	uint64_t length = (uint64_t)a->count * bytes;
+
+	if (bgdma_unlikely(!place_holds(&a->result, length) ||
+			   (a->op != BGDMA_ATOMIC_READ &&
+			    !place_holds(&a->local, length))))
+		return -ERANGE;
+	return epoch_place(e, a->at, length, to);
+}
+
 static int update_one(struct bgdma_rma_epoch *e,
 		      const struct bgdma_update_attr *a, uint32_t bytes)
 {
 	int ret, type = engine_type(a->type);
 	struct bgdma_at to;
 
-	ret = epoch_place(e, a->at, (uint64_t)a->count * bytes, &to);
+	ret = update_place(e, a, bytes, &to);
 	if (bgdma_unlikely(ret))
 		return ret;
 	return by_engine(a->op, a->type) ?
@@ -327,6 +355,7 @@ int bgdma_epoch_update_sized(struct bgdma_rma_epoch *epoch,
 	if (bgdma_unlikely(!update_makes_sense(a)))
 		return -EINVAL;
 	rma_lock(epoch->rma);
+	access_look(epoch);
 	ret = update_one(epoch, a, element_bytes(a));
 	if (!ret)
 		ret = update_end(epoch, a);
@@ -372,8 +401,7 @@ static int row_check(const struct bgdma_rma_epoch *e, const struct row *row,
 		if (ret || !a.count)
 			continue;
 		ret = update_makes_sense(&a) ?
-		      epoch_place(e, a.at, (uint64_t)a.count * bytes, &to) :
-		      -EINVAL;
+		      update_place(e, &a, bytes, &to) : -EINVAL;
 	}
 	return ret;
 }
@@ -386,6 +414,7 @@ static int update_row(struct bgdma_rma_epoch *e, const struct row *row,
 	int ret;
 
 	rma_lock(e->rma);
+	access_look(e);
 	ret = row_check(e, row, whole, bytes);
 	for (i = 0; !ret && i < row->count; i++) {
 		a = *whole;

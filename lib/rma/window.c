@@ -17,19 +17,20 @@
 #define DETAIL_MASK	0xffU
 
 #define EPOCHS_DEFAULT	64
-#define EPOCHS_EACH	2
 
 /* ---- Packets ----------------------------------------------------------- */
 
-int window_send(struct bgdma_window *window, uint32_t dest, unsigned int kind,
-		unsigned int detail, const void *data, size_t length)
+int window_send_counted(struct bgdma_window *window, uint32_t dest,
+			unsigned int kind, unsigned int detail,
+			const void *data, size_t length,
+			struct bgdma_counter *counter)
 {
 	struct bgdma_rma *rma = window->rma;
 	const struct bgdma_send_attr send = {
 		.operation = rma->operation, .dest = dest,
 		.word = (uint64_t)window->number << NUMBER_SHIFT |
 			(uint64_t)kind << KIND_SHIFT | detail,
-		.data = data, .length = length,
+		.data = data, .length = length, .counter = counter,
 	};
 	int ret;
 
@@ -39,6 +40,13 @@ int window_send(struct bgdma_window *window, uint32_t dest, unsigned int kind,
 			break;
 	}
 	return ret;
+}
+
+int window_send(struct bgdma_window *window, uint32_t dest, unsigned int kind,
+		unsigned int detail, const void *data, size_t length)
+{
+	return window_send_counted(window, dest, kind, detail, data, length,
+				   NULL);
 }
 
 static struct bgdma_window *window_find(struct bgdma_rma *rma, uint64_t number)
@@ -81,7 +89,8 @@ static int on_part(struct bgdma_window *window, uint32_t rank,
 	if (packet->bytes != sizeof(wire) || peer->told)
 		return -EBADMSG;
 	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
-	if (__le32_to_cpu(wire.status) >= ERRNOS)
+	if (__le32_to_cpu(wire.status) >= ERRNOS ||
+	    __le16_to_cpu(wire.dynamic) > 1)
 		return -EBADMSG;
 	peer->told = true;
 	peer->status = -(int)__le32_to_cpu(wire.status);
@@ -89,6 +98,7 @@ static int on_part(struct bgdma_window *window, uint32_t rank,
 	peer->unit = __le32_to_cpu(wire.unit);
 	peer->length = __le64_to_cpu(wire.length);
 	peer->queue = __le16_to_cpu(wire.queue);
+	peer->dynamic = __le16_to_cpu(wire.dynamic);
 	return 0;
 }
 
@@ -137,11 +147,11 @@ int on_window(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 
 static uint32_t epochs_default(const struct bgdma_rma *rma)
 {
-	uint32_t epochs = EPOCHS_EACH * rma->size;
-
-	if (epochs < EPOCHS_DEFAULT)
-		return EPOCHS_DEFAULT;
-	return epochs < BGDMA_EPOCHS_MAX ? epochs : BGDMA_EPOCHS_MAX;
+	/* As many as all can have, if a gate can. */
+	if (rma->size >= BGDMA_EPOCHS_MAX / BGDMA_EPOCHS_EACH)
+		return BGDMA_EPOCHS_MAX;
+	return rma->size * BGDMA_EPOCHS_EACH < EPOCHS_DEFAULT ?
+	       EPOCHS_DEFAULT : rma->size * BGDMA_EPOCHS_EACH;
 }
 
 /* Who has no memory still has a gate, of a page. */
@@ -209,6 +219,7 @@ static int parts_send(struct bgdma_window *window, int status)
 				bgdma_region_handle(window->region) : 0),
 		.unit = __cpu_to_le32(a->unit),
 		.queue = __cpu_to_le16(bgdma_rgq_id(rma->queue)),
+		.dynamic = __cpu_to_le16(a->dynamic),
 		.length = __cpu_to_le64(a->length),
 	};
 	uint32_t i;
@@ -239,14 +250,18 @@ static bool parts_there(void *arg)
 static int parts_status(const struct bgdma_window *window)
 {
 	uint32_t i;
+	int ret = 0;
 
 	for (i = 0; i < window->rma->size; i++) {
 		if (!window->peer[i].told)
 			return -EHOSTDOWN;
-		if (window->peer[i].status)
-			return window->peer[i].status;
+		if (!ret)
+			ret = window->peer[i].status;
 	}
-	return 0;
+	for (i = 0; !ret && i < window->rma->size; i++)
+		if (window->peer[i].dynamic != window->peer[0].dynamic)
+			ret = -EINVAL;
+	return ret;
 }
 
 static struct bgdma_window *window_own(struct bgdma_rma *rma)

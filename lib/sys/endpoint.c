@@ -19,7 +19,8 @@
 #define DATA_EACH		(64U << 10)
 #define COUNTERS_DEFAULT	64
 #define SPARE			16	/* FIFOs for modules and the user */
-#define SPARE_COUNTERS		128	/* if there can be so many; else 16 */
+#define SPARE_COUNTERS		128	/* or, if it is more, for each process one */
+#define SPARE_MORE		64	/* and these; if there can be so many */
 #define EVENTS_MIN		64
 #define RGQ_SENDERS_MAX		1024
 #define RGQ_TIMEOUT_MS		3600000	/* death ends a wait, not time */
@@ -96,11 +97,14 @@ static int attr_complete(struct bgdma_endpoint *ep)
 }
 
 /* As many more as there can be. */
-static uint32_t with_spare(uint32_t counters)
+static uint32_t with_spare(const struct bgdma_endpoint *ep, uint32_t counters)
 {
-	if (counters > BGDMA_COUNTERS_MAX - SPARE_COUNTERS)
-		return BGDMA_COUNTERS_MAX;
-	return counters + SPARE_COUNTERS;
+	uint64_t spare = (uint64_t)ep->size + SPARE_MORE;
+
+	if (spare < SPARE_COUNTERS)
+		spare = SPARE_COUNTERS;
+	return counters + spare > BGDMA_COUNTERS_MAX ?
+	       BGDMA_COUNTERS_MAX : counters + (uint32_t)spare;
 }
 
 static int context_create(struct bgdma_endpoint *ep)
@@ -111,8 +115,8 @@ static int context_create(struct bgdma_endpoint *ep)
 		.rank = a->node,
 		.inj_fifos = channels_count(ep) + SPARE,
 		.rget_queues = RGQS + SPARE,
-		.inj_counters = with_spare(a->inj_counters),
-		.rec_counters = with_spare(a->rec_counters),
+		.inj_counters = with_spare(ep, a->inj_counters),
+		.rec_counters = with_spare(ep, a->rec_counters),
 		.events = EVENTS_MIN,
 		.watch = true,
 	};

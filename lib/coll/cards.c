@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * What the processes of the job tell each other for a split. By packets: a fence of
+ * the job knows of no deaths.
+ *
+ * A process ends a split only when it has all cards of it, and so nobody is more
+ * than one split ahead of another: two tables are enough.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <asm/byteorder.h>
+
+#include "internal.h"
+
+int cards_create(struct bgdma_coll *coll)
+{
+	uint32_t size = bgdma_endpoint_size(coll->ep);
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		struct cards *cards = &coll->cards[i];
+
+		cards->card = calloc(size, sizeof(*cards->card));
+		cards->came = calloc(size, sizeof(*cards->came));
+		cards->why = BGDMA_STRANGER;
+		if (!cards->card || !cards->came)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void cards_free(struct bgdma_coll *coll)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		free(coll->cards[i].card);
+		free(coll->cards[i].came);
+	}
+}
+
+/* Who gave up before we began is known; the other table is for the next one. */
+void cards_begin(struct bgdma_coll_group *g)
+{
+	struct bgdma_coll *coll = g->coll;
+	uint32_t i, size = bgdma_endpoint_size(coll->ep);
+	struct cards *next = &coll->cards[~g->serial & 1];
+	const struct cards *cards = &coll->cards[g->serial & 1];
+
+	memset(next->came, 0, size);
+	next->here = 0;
+	next->why = BGDMA_STRANGER;
+	g->why = cards->why;
+	for (i = 0; i < size; i++)
+		if (cards->came[i] & CARD_GONE)
+			g->said[i] |= SAID_GONE;
+}
+
+/* To the wire, and back. */
+static void card_swap(struct card *card)
+{
+	unsigned int i;
+
+	card->color = __cpu_to_le32(card->color);
+	card->key = __cpu_to_le32(card->key);
+	card->flags = __cpu_to_le32(card->flags);
+	card->memory = __cpu_to_le32(card->memory);
+	card->counter = __cpu_to_le32(card->counter);
+	card->sink = __cpu_to_le32(card->sink);
+	card->queue = __cpu_to_le32(card->queue);
+	card->failed = __cpu_to_le32(card->failed);
+	for (i = 0; i < TAKEN_WORDS; i++)
+		card->taken[i] = __cpu_to_le64(card->taken[i]);
+}
+
+static void card_note(struct cards *cards, uint32_t rank,
+		      const struct card *card)
+{
+	cards->card[rank] = *card;
+	cards->came[rank] |= CARD_CAME;
+	cards->here++;
+}
+
+int on_card(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	uint64_t serial = bgdma_packet_word(packet);
+	struct bgdma_coll *coll = arg;
+	struct cards *cards = &coll->cards[serial & 1];
+	struct card card;
+
+	if (packet->bytes != sizeof(card) || cards->came[rank] & CARD_CAME ||
+	    (serial != coll->splits && serial + 1 != coll->splits))
+		return -EBADMSG;
+	memcpy(&card, bgdma_packet_data(packet), sizeof(card));
+	card_swap(&card);
+	card_note(cards, rank, &card);
+	return 0;
+}
+
+static int card_send(const struct bgdma_coll_group *g, const struct card *own)
+{
+	struct bgdma_endpoint *ep = g->coll->ep;
+	uint32_t size = bgdma_endpoint_size(ep);
+	struct card wire = *own;
+	struct bgdma_send_attr send = {
+		.operation = g->coll->card_id, .type = BGDMA_COLLECTIVE,
+		.word = g->serial, .data = &wire, .length = sizeof(wire),
+	};
+	int ret;
+
+	card_swap(&wire);
+	/* To those who live, whatever has become of the others. */
+	for (; send.dest < size; send.dest++) {
+		if (send.dest == bgdma_endpoint_rank(ep))
+			continue;
+		while ((ret = bgdma_endpoint_send(ep, &send)) == -EAGAIN) {
+			ret = bgdma_endpoint_wait(ep, -1);
+			if (ret && ret != -EINTR)
+				break;
+		}
+		if (ret && ret != -EHOSTDOWN)
+			return ret;
+	}
+	return 0;
+}
+
+/* All are there, or one never will be. */
+static bool cards_there(void *arg)
+{
+	struct bgdma_coll_group *g = arg;
+	const struct cards *cards = &g->coll->cards[g->serial & 1];
+	uint32_t i, size = bgdma_endpoint_size(g->coll->ep);
+
+	if (cards->here == size)
+		return true;
+	for (i = 0; i < size; i++) {
+		if (cards->came[i] & CARD_CAME ||
+		    (!g->coll->down[i] && !(g->said[i] & SAID_GONE)))
+			continue;
+		g->dead = g->coll->down[i] ? i : g->why;
+		return true;
+	}
+	return false;
+}
+
+/* Those who have all cards may wait for us, whoever is in which group. */
+static void tell_all(struct bgdma_coll_group *g)
+{
+	uint32_t size = bgdma_endpoint_size(g->coll->ep);
+
+	bgdma_endpoint_lock(g->coll->ep);
+	for (g->size = 0; g->size < size; g->size++)
+		g->member[g->size] = g->size;
+	g->rank = bgdma_endpoint_rank(g->coll->ep);
+	bgdma_endpoint_unlock(g->coll->ep);
+	split_give_up(g);
+}
+
+int cards_exchange(struct bgdma_coll_group *g, const struct card *own,
+		   const struct card **cards)
+{
+	struct bgdma_endpoint *ep = g->coll->ep;
+	struct cards *table = &g->coll->cards[g->serial & 1];
+	int ret;
+
+	bgdma_endpoint_lock(ep);
+	card_note(table, bgdma_endpoint_rank(ep), own);
+	bgdma_endpoint_unlock(ep);
+	ret = card_send(g, own);
+	while (!ret) {
+		ret = bgdma_endpoint_wait_until(ep, cards_there, g,
+						BGDMA_SPIN_THEN_SLEEP, -1);
+		if (ret != -EINTR)
+			break;
+		ret = 0;
+	}
+	if (!ret)
+		ret = group_failure(g);
+	if (ret)
+		tell_all(g);
+	*cards = table->card;
+	return ret;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Deaths, and who gives up for one. All members hear of a death, but it ends the
+ * barrier that they are in only where the dead one is missing: who has left a
+ * barrier that is over may go. Whoever sees that a barrier cannot end, or that he
+ * cannot enter the next, tells those who share a line with him.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include <asm/byteorder.h>
+
+#include "internal.h"
+
+int64_t coll_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* ---- What is known ----------------------------------------------------- */
+
+int group_failure(const struct bgdma_coll_group *g)
+{
+	if (bgdma_unlikely(g->dead != BGDMA_STRANGER))
+		return -EHOSTDOWN;
+	if (bgdma_unlikely(g->error))
+		return g->error;
+	return bgdma_unlikely(g->broken) ? -EIO : 0;
+}
+
+/* Whether a member of the step is gone before it has told so much. */
+static bool is_missed(const struct bgdma_coll_group *g, const struct step *step,
+		      uint32_t told)
+{
+	uint32_t i, rank;
+
+	for (i = 0; i < g->size; i++) {
+		rank = g->member[i];
+		if (i == g->rank || !step_has(g, step, i))
+			continue;
+		if (g->coll->down[rank] ||
+		    (g->said[rank] & SAID_GONE &&
+		     (int32_t)(g->gone[rank] - told) < 0))
+			return true;
+	}
+	return false;
+}
+
+int step_failure(const struct bgdma_coll_group *g, const struct step *step,
+		 uint32_t told)
+{
+	int ret = group_failure(g);
+
+	if (bgdma_likely(!ret) || g->error)
+		return ret;
+	return is_missed(g, step, told) ? ret : 0;
+}
+
+/* ---- Telling ----------------------------------------------------------- */
+
+static bool on_a_line(const struct bgdma_coll_group *g, uint32_t number)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->steps; i++)
+		if (step_has(g, &g->step[i], number))
+			return true;
+	return false;
+}
+
+/* As many as there is room for; the rest when there is more. */
+static void gone_tell(struct bgdma_coll_group *g)
+{
+	const struct gone_wire wire = {
+		.told = __cpu_to_le32(g->told), .dead = __cpu_to_le32(g->dead),
+	};
+	struct bgdma_send_attr send = {
+		.operation = g->coll->gone_id, .type = BGDMA_COLLECTIVE,
+		.word = g->serial, .data = &wire, .length = sizeof(wire),
+	};
+
+	for (; g->tell < g->size; g->tell++) {
+		send.dest = g->member[g->tell];
+		if (g->tell == g->rank || g->coll->down[send.dest] ||
+		    (g->made && !on_a_line(g, g->tell)))
+			continue;
+		if (bgdma_endpoint_send(g->coll->ep, &send) == -EAGAIN)
+			return;
+	}
+	g->coll->telling--;
+}
+
+static void give_up(struct bgdma_coll_group *g)
+{
+	if (g->given_up)
+		return;
+	g->given_up = true;
+	g->coll->telling++;
+	gone_tell(g);
+}
+
+void group_give_up(struct bgdma_coll_group *g)
+{
+	/* Where all are told by all, each hears of a death himself. */
+	if (g->steps > 1 || g->error)
+		give_up(g);
+}
+
+void give_up_flush(struct bgdma_coll_group *g)
+{
+	int64_t left = FLUSH_NS, end = coll_now_ns() + left;
+	struct bgdma_endpoint *ep = g->coll->ep;
+	int ret;
+
+	while (g->given_up && g->tell < g->size && left > 0) {
+		ret = bgdma_endpoint_wait(ep, left);
+		if (ret && ret != -EINTR && ret != -ETIMEDOUT)
+			break;
+		left = end - coll_now_ns();
+	}
+	bgdma_endpoint_lock(ep);
+	if (g->given_up && g->tell < g->size)
+		g->coll->telling--;
+	bgdma_endpoint_unlock(ep);
+}
+
+void split_give_up(struct bgdma_coll_group *g)
+{
+	bgdma_endpoint_lock(g->coll->ep);
+	give_up(g);
+	bgdma_endpoint_unlock(g->coll->ep);
+	give_up_flush(g);
+}
+
+/* ---- Hearing ----------------------------------------------------------- */
+
+void coll_fail(struct bgdma_coll *coll, uint32_t rank)
+{
+	struct bgdma_coll_group *g;
+	uint32_t i;
+
+	coll->down[rank] = true;
+	for (g = coll->groups; g; g = g->next) {
+		if (g->dead != BGDMA_STRANGER)
+			continue;
+		for (i = 0; i < g->size; i++)
+			if (g->member[i] == rank)
+				g->dead = rank;
+		/* The next barrier will not be entered, and may not be tried. */
+		if (g->dead == rank && g->made && !g->entered)
+			group_give_up(g);
+	}
+	bgdma_endpoint_wake(coll->ep);
+}
+
+static struct bgdma_coll_group *group_find(struct bgdma_coll *coll,
+					   uint64_t serial)
+{
+	struct bgdma_coll_group *g;
+
+	for (g = coll->groups; g; g = g->next)
+		if (g->serial == serial)
+			return g;
+	return NULL;
+}
+
+void gone_take(struct bgdma_coll_group *g)
+{
+	g->broken = true;
+	if (g->dead == BGDMA_STRANGER)
+		g->dead = g->why;
+}
+
+/* Of a split that we have not begun; or who has ended the group waits for nobody. */
+static int gone_early(struct bgdma_coll *coll, uint32_t rank, uint64_t serial,
+		      uint32_t dead)
+{
+	struct cards *cards = &coll->cards[serial & 1];
+
+	if (serial < coll->splits)
+		return 0;
+	if (serial > coll->splits || cards->came[rank] & CARD_GONE)
+		return -EBADMSG;
+	cards->came[rank] |= CARD_GONE;
+	cards->why = dead;
+	return 0;
+}
+
+int on_gone(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	uint64_t serial = bgdma_packet_word(packet);
+	struct bgdma_coll *coll = arg;
+	struct bgdma_coll_group *g = group_find(coll, serial);
+	struct gone_wire wire;
+	uint32_t dead;
+
+	if (packet->bytes != sizeof(wire))
+		return -EBADMSG;
+	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
+	dead = __le32_to_cpu(wire.dead);
+	if (dead != BGDMA_STRANGER && dead >= bgdma_endpoint_size(coll->ep))
+		return -EBADMSG;
+	if (!g)
+		return gone_early(coll, rank, serial, dead);
+	if (g->said[rank] & SAID_GONE)
+		return -EBADMSG;
+	/* One who could not learn who is in which group tells all. */
+	if (g->size && !(g->said[rank] & SAID_MEMBER))
+		return wire.told ? -EBADMSG : 0;
+	g->said[rank] |= SAID_GONE;
+	g->gone[rank] = __le32_to_cpu(wire.told);
+	g->why = dead;
+	if (g->said[rank] & SAID_MEMBER)
+		gone_take(g);
+	if (g->made && !g->entered)
+		group_give_up(g);
+	bgdma_endpoint_wake(coll->ep);
+	return 0;
+}
+
+/* ---- The FIFO ---------------------------------------------------------- */
+
+void fifo_failed(struct bgdma_coll *coll)
+{
+	uint32_t rank, size = bgdma_endpoint_size(coll->ep);
+	const struct bgdma_peer *peer;
+	struct bgdma_coll_group *g;
+	struct bgdma_record why;
+	int code;
+
+	code = bgdma_inj_error(coll->fifo, &why);
+	(void)bgdma_inj_clear_error(coll->fifo, 0);
+	if (code == BGDMA_E_NO_PEER || code == BGDMA_E_PEER_DOWN) {
+		for (rank = 0; rank < size; rank++) {
+			peer = bgdma_endpoint_peer(coll->ep, rank);
+			if (peer->node == why.peer_rank &&
+			    peer->ctx == why.peer_ctx) {
+				coll_fail(coll, rank);
+				return;
+			}
+		}
+	}
+	for (g = coll->groups; g; g = g->next)
+		g->error = -EIO;
+	bgdma_endpoint_wake(coll->ep);
+}
+
+int coll_work(void *arg)
+{
+	struct bgdma_coll *coll = arg;
+	struct bgdma_coll_group *g;
+	int done = 0;
+
+	if (bgdma_unlikely(bgdma_inj_state(coll->fifo) == BGDMA_FIFO_ERROR)) {
+		fifo_failed(coll);
+		done++;
+	}
+	if (bgdma_likely(!coll->telling))
+		return done;
+	for (g = coll->groups; g; g = g->next) {
+		if (!g->given_up || g->tell == g->size)
+			continue;
+		gone_tell(g);
+		done += g->tell == g->size;
+	}
+	return done;
+}
