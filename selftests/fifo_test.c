@@ -175,7 +175,8 @@ TEST_F(fifo, dma8_error_stops_its_own_fifo_only)
 	struct inj other;
 	__u32 i;
 
-	SKIP_OVER_LINKS("a FIFO is some descriptors ahead of what has arrived");
+	if (links_used())
+		SKIP(return, "over links a FIFO is some descriptors ahead of what has arrived");
 	inj_new(&other, &a->n);
 	good = d_number(1, &b->rec, 1);
 	ASSERT_EQ(BGDMA_OK, run(&a->inj, &good));

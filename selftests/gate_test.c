@@ -457,7 +457,8 @@ TEST_F(gate, dma8_begin_cancelled)
 	struct bgdma_desc d = put_of(a, b, 0), next;
 	__u64 seq;
 
-	SKIP_OVER_LINKS("a FIFO is some descriptors ahead of what has arrived");
+	if (links_used())
+		SKIP(return, "over links a FIFO is some descriptors ahead of what has arrived");
 	ASSERT_EQ(BGDMA_OK, begin(c, b, 1, EXCLUSIVE));
 	ASSERT_TRUE(has(c));
 	d.flags = HOLD;

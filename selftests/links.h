@@ -30,11 +30,4 @@ void links_leave(void);
 /* Is the partition spread over namespaces? */
 bool links_used(void);
 
-/* At the beginning of a test of what is otherwise over links. */
-#define SKIP_OVER_LINKS(why)						\
-do {									\
-	if (links_used())						\
-		SKIP(return, "over links " why);			\
-} while (0)
-
 #endif /* BGDMA_SELFTESTS_LINKS_H */

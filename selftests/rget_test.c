@@ -587,7 +587,8 @@ TEST_F(rget, dma8_queue_full)
 	struct bgdma_desc d[16];
 	__u32 q = blocked_queue(a, b, FULL_MS, 2), i;
 
-	SKIP_OVER_LINKS("a FIFO is some descriptors ahead of what has arrived");
+	if (links_used())
+		SKIP(return, "over links a FIFO is some descriptors ahead of what has arrived");
 	for (i = 0; i < 16; i++)
 		d[i] = local_number(b, 100 + i);
 	/* One slot is free; sixteen are not. */
@@ -607,7 +608,8 @@ TEST_F(rget, dma8_no_sub_queue_is_left)
 	struct bgdma_desc d = local_number(b, 1000);
 	__u32 q = blocked_queue(a, b, FULL_MS, 1), i;
 
-	SKIP_OVER_LINKS("a FIFO is some descriptors ahead of what has arrived");
+	if (links_used())
+		SKIP(return, "over links a FIFO is some descriptors ahead of what has arrived");
 	EXPECT_EQ(BGDMA_E_RGET_FULL, send_to(c, 1, q, &d, 1));
 	unblock(a);
 	for (i = 1; i < 16; i++)
