@@ -459,4 +459,46 @@ TEST_F_TIMEOUT(coll, x3_a_process_dies_in_some_split, 300)
 	}
 }
 
+/* ---- Replies ----------------------------------------------------------- */
+
+#define REPLY_ROUNDS	20
+
+/* Each packet is answered, which the sink counts; or none is. */
+static int replying_member(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_split_attr *split = arg;
+	int64_t replies = split->flags & BGDMA_SPLIT_NO_REPLY ? 0 : size - 1;
+	struct caller c = { 0 };
+	uint32_t i;
+
+	(void)rank;
+	require_is(0, caller_open(&c, 1));
+	require_is(0, bgdma_coll_split(c.coll, split, &c.group));
+	for (i = 0; i < REPLY_ROUNDS; i++)
+		require_is(0, bgdma_coll_barrier(c.group));
+	require(until(bgdma_counter_read(c.group->sink) ==
+		      -replies * REPLY_ROUNDS));
+	place(0, size);
+	require_is(-replies * REPLY_ROUNDS, bgdma_counter_read(c.group->sink));
+	return caller_close(&c);
+}
+
+TEST_F_TIMEOUT(coll, ba3_packets_are_answered_or_not, 120)
+{
+	static const uint32_t flags[] = {
+		0, BGDMA_SPLIT_NO_REPLY, BGDMA_SPLIT_PLAIN,
+		BGDMA_SPLIT_PLAIN | BGDMA_SPLIT_NO_REPLY,
+	};
+	struct bgdma_split_attr split = { 0 };
+	unsigned int i;
+
+	partition_new("4x1x1", "torus xyz");
+	for (i = 0; i < 4; i++) {
+		memset(board, 0, sizeof(*board));
+		split.flags = flags[i];
+		EXPECT_TRUE(job_run(4, replying_member, &split, -1))
+			TH_LOG("flags %x", flags[i]);
+	}
+}
+
 TEST_HARNESS_MAIN

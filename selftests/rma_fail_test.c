@@ -310,6 +310,77 @@ TEST(ep8_a_window_that_is_freed_in_an_epoch)
 	EXPECT_TRUE(job_run(2, freed, stage, -1));
 }
 
+/* ---- Counts that do not agree ------------------------------------------ */
+
+/* A put in the name of an epoch, which the library knows nothing of. */
+static int put_behind(struct accessor *a, uint32_t region, uint32_t epoch)
+{
+	const struct bgdma_peer *to = bgdma_endpoint_peer(a->m.ep, 1);
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(a->m.ep);
+	const struct bgdma_inj_attr attr = { .entries = 64 };
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_inj_fifo *fifo;
+	struct bgdma_desc desc;
+
+	require_is(0, bgdma_inj_create(ctx, &attr, &fifo));
+	t.dest = to->node;
+	t.dest_ctx = to->ctx;
+	t.from.region = bgdma_region_handle(a->region);
+	t.to.region = region;
+	t.length = 8;
+	t.epoch = epoch;
+	bgdma_desc_put(&desc, &t);
+	require_is(0, bgdma_inject(fifo, &desc));
+	require_is(0, bgdma_inj_wait(fifo, bgdma_inj_next(fifo), BGDMA_SLEEP,
+				     (int64_t)PATIENCE_NS));
+	return bgdma_inj_destroy(fifo);
+}
+
+/*
+ * The target's engine has more puts than the origin counted: that is what it
+ * answers, and so what a close returns, which waits for the answer. That is a
+ * while, since long puts to another are in front of what it answers to.
+ */
+static int answered(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr window = { .length = LOCAL };
+	const struct bgdma_rma_attr rma = { .channels = 1 };
+	struct bgdma_rma_epoch *e, *other;
+	uint32_t *region = arg, i, k;
+	struct accessor a = { 0 };
+
+	(void)size;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       rma, &window));
+	if (rank == 1)
+		*region = bgdma_region_handle(bgdma_window_region(a.window));
+	require_is(0, meet(&a));
+	for (i = 1; !rank && i <= 20; i++) {
+		require_is(0, bgdma_epoch_begin(a.window, 1, i, 0, &e));
+		require_is(0, bgdma_epoch_begin(a.window, 2, 99, 0, &other));
+		require_is(0, put(&a, e, 0, 8, 0));
+		require_is(0, bgdma_epoch_flush(e));
+		require_is(0, put_behind(&a, *region, i));
+		for (k = 0; k < 40; k++)
+			require_is(0, put(&a, other, 0, LOCAL, 0));
+		require(bgdma_epoch_close(e) < 0);
+		require_is(0, bgdma_epoch_close(other));
+		require_is(i, a.troubles);
+		require_is(BGDMA_E_EPOCH_COUNT, a.last.code);
+	}
+	require_is(0, meet(&a));
+	require_is(0, at_gate(&a, NULL));
+	return accessor_close(&a);
+}
+
+TEST(ep5_ep6_a_close_waits_for_the_answer)
+{
+	uint32_t *region = shared(sizeof(*region));
+
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, answered, region, -1));
+}
+
 /* ---- Events that are lost ---------------------------------------------- */
 
 /*
