@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Remote gets: descriptors that run at another node, with the rights of
- * where they came from and no more.
+ * Remote gets: descriptors that run elsewhere, with no more than their origin's rights.
  */
 #include <endian.h>
 #include <stdio.h>
@@ -609,7 +608,7 @@ TEST_F(rget, dma8_no_sub_queue_is_left)
 	__u32 q = blocked_queue(a, b, FULL_MS, 1), i;
 
 	if (links_used())
-		SKIP(return, "over links a FIFO is some descriptors ahead of what has arrived");
+		SKIP(return, "over links a FIFO is some descriptors ahead");
 	EXPECT_EQ(BGDMA_E_RGET_FULL, send_to(c, 1, q, &d, 1));
 	unblock(a);
 	for (i = 1; i < 16; i++)
