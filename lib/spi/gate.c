@@ -6,6 +6,7 @@
 #include <bgdma/gate.h>
 
 #include "internal.h"
+#include "memcheck.h"
 
 int bgdma_gate_create(struct bgdma_region *region, uint32_t epochs,
 		      unsigned int flags)
@@ -27,7 +28,12 @@ int bgdma_gate_epochs(struct bgdma_region *region, struct bgdma_epoch *epochs,
 	};
 	int ret = ctx_ioctl(region->object.ctx, BGDMA_IOC_EPOCHS, &list);
 
-	return ret ? ret : (int)list.count;
+	if (ret)
+		return ret;
+	memory_defined(epochs,
+		       (list.count < room ? list.count : room) *
+		       sizeof(*epochs));
+	return (int)list.count;
 }
 
 int bgdma_gate_allow(struct bgdma_region *region, uint32_t incarnation,
