@@ -24,11 +24,15 @@
 #define BGDMA_FOLLOW_EACH	(BGDMA_FOLLOW_BYTES / 4)
 #define BGDMA_FOLLOW_COST	(BGDMA_INLINE_BYTES / BGDMA_FOLLOW_MAX)
 
-/*
- * Let go of a stream; whoever found it owned meanwhile is made up for. Under
- * RCU: once it is not owned it may be freed.
+/**
+ * bgdma_stream_leave() - let go of a stream
+ * @s: owned
+ *
+ * Whoever found it owned meanwhile is made up for.
+ *
+ * Context: under RCU: once it is not owned it may be freed.
  */
-static void bgdma_stream_leave(struct bgdma_stream *s)
+void bgdma_stream_leave(struct bgdma_stream *s)
 {
 	bgdma_stream_disown(s);
 	if (bgdma_stream_again(s))

@@ -104,6 +104,8 @@ static __always_inline bool bgdma_stream_pending(struct bgdma_stream *s)
 	return READ_ONCE(sub->head) != READ_ONCE(sub->tail);
 }
 
+void bgdma_stream_leave(struct bgdma_stream *s);
+
 /* Has work that nobody else looks after: asked by who disowned it. */
 static inline bool bgdma_stream_again(struct bgdma_stream *s)
 {

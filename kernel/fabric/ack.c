@@ -124,7 +124,6 @@ static void bgdma_tx_acked(struct bgdma_tx_flow *flow,
 		more = bgdma_tx_dealt(flow, cum);
 		if (more) {
 			spin_unlock(&tx->lock);
-			cond_resched();
 			spin_lock(&tx->lock);
 			if (tx->dead)
 				return;
@@ -183,10 +182,12 @@ static struct bgdma_tx *bgdma_tx_get(struct bgdma_flows *flows,
  * bgdma_tx_ack() - an acknowledgment has arrived
  * @flows: of the partition
  * @skb: its frame, which is well-formed
+ * @pooled: by a thread of the pool
  *
- * Context: process context.
+ * Context: process context, or inside a slice.
  */
-void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb)
+void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
+		  bool pooled)
 {
 	const struct bgdma_frame *f = (const void *)skb->data;
 	const struct bgdma_flow_key key = {
@@ -213,7 +214,7 @@ void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb)
 			queue_work(bgdma_flow_wq, &tx->work);
 	}
 	spin_unlock(&tx->lock);
-	bgdma_tx_flush(tx);
+	bgdma_tx_flush(tx, pooled);
 	bgdma_tx_put(tx);
 }
 

@@ -135,6 +135,15 @@ static int bgdma_arrive_put(struct bgdma_rx_flow *flow, struct bgdma_ctx *target
 	return bgdma_deliver_put(target, &flow->s, slice, *n);
 }
 
+/* Memory for what has to be in one piece. */
+static bool bgdma_arrive_whole(struct bgdma_rx_flow *flow)
+{
+	if (!flow->whole)
+		flow->whole = kmalloc(BGDMA_PACKET_MAX,
+				      GFP_NOWAIT | __GFP_NOWARN);
+	return flow->whole;
+}
+
 /*
  * A packet for a reception FIFO is one however many frames it comes in.
  */
@@ -157,6 +166,8 @@ static int bgdma_arrive_memfifo(struct bgdma_rx_flow *flow,
 	if (*n == whole &&
 	    bgdma_arrive_span(skb, off, whole, slice) == whole)
 		return bgdma_deliver_memfifo(target, s, slice, whole);
+	if (!bgdma_arrive_whole(flow))
+		return BGDMA_STEP_AGAIN;
 	if (at == first)
 		flow->gathered = 0;
 	/* Pieces come in order; one that waits for room is not copied again. */
@@ -184,6 +195,8 @@ static int bgdma_arrive_rget(struct bgdma_rx_flow *flow,
 	struct bgdma_payload *slice = &flow->s.x.slice;
 
 	if (bgdma_arrive_span(skb, off, n, slice) != n) {
+		if (!bgdma_arrive_whole(flow))
+			return BGDMA_STEP_AGAIN;
 		bgdma_arrive_copy(skb, off, flow->whole, n);
 		*slice = (struct bgdma_payload) {
 			.pieces = 1, .n = { n }, .p = { flow->whole },
@@ -273,10 +286,6 @@ static int bgdma_arrive_piece(struct bgdma_rx_flow *flow,
 	u32 bytes = le32_to_cpu(p->bytes);
 	int ret;
 
-	if (!flow->whole)
-		flow->whole = kmalloc(BGDMA_PACKET_MAX, GFP_KERNEL);
-	if (!flow->whole)
-		return BGDMA_STEP_AGAIN;
 	do {
 		u32 n = bytes - flow->piece;
 
@@ -286,7 +295,6 @@ static int bgdma_arrive_piece(struct bgdma_rx_flow *flow,
 			break;
 		flow->piece += n;
 		flow->s.deadline = 0;
-		cond_resched();
 	} while (flow->piece < bytes);
 	return ret;
 }
@@ -323,7 +331,7 @@ static int bgdma_arrive_abort(struct bgdma_rx_flow *flow,
  * @skb: its frame
  * @off: where its payload is there
  *
- * Context: may sleep.
+ * Context: process context, or inside a slice.
  * Return: BGDMA_STEP_DONE; _WAIT or _AGAIN: call again with the same; or an enum
  * bgdma_code, with s->x.fault.
  */
@@ -339,7 +347,7 @@ int bgdma_arrive(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
 	/* Only a kernel itself has such things to say. */
 	if (flow->key.ctx == BGDMA_CTX_ANY) {
 		bgdma_arrive_copy(skb, off, payload, le32_to_cpu(p->bytes));
-		bgdma_hear(flow, p, payload);
+		return bgdma_hear(flow, p, payload);
 	}
 	return BGDMA_STEP_DONE;
 }

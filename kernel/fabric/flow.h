@@ -245,6 +245,7 @@ static inline struct bgdma_frame_cb *bgdma_frame_cb(struct sk_buff *skb)
  * @n_results: so many
  * @stamp: of the last frame
  * @due: an ACK is
+ * @gone: nothing more is kept
  * @packet: of the first frame, that is next; owner
  * @done: bytes of its payload before that one; owner
  * @piece: bytes of that packet that have landed; owner
@@ -274,6 +275,7 @@ struct bgdma_rx_flow {
 	u32 n_results;
 	u32 stamp;
 	bool due;
+	bool gone;
 	u32 packet;
 	u32 done;
 	u32 piece;
@@ -290,6 +292,9 @@ struct bgdma_rx_flow {
 
 #define BGDMA_FLOW_HASH_BITS	8
 
+/* Bits of bgdma_flows.flags: something has arrived for who sends. */
+#define BGDMA_FLOWS_IN_BOX	0
+
 /**
  * struct bgdma_flows - all flows of a partition
  * @ether: of it
@@ -297,12 +302,14 @@ struct bgdma_rx_flow {
  * @lock: @tx, @txs
  * @mutex: @rx, @ghosts, and the end of these
  * @tx: sender's ends; RCU
- * @rx: receiver's ends
+ * @rx: receiver's ends; RCU
  * @txs: all struct bgdma_tx
  * @voice: what we have to say ourselves
  * @n_rx: so many
  * @ghosts: contexts behind the links, by rank << 8 | number; RCU
+ * @flags: BGDMA_FLOWS_*
  * @arrived: frames that nobody has looked at
+ * @in_box: in the list of the processor where they arrived
  * @work: looks
  * @session: of the next flow
  */
@@ -317,7 +324,9 @@ struct bgdma_flows {
 	struct bgdma_tx *voice;
 	u32 n_rx;
 	struct xarray ghosts;
+	unsigned long flags;
 	struct sk_buff_head arrived;
+	struct list_head in_box;
 	struct work_struct work;
 	atomic_t session;
 };
@@ -349,13 +358,21 @@ bool bgdma_frame_intact(struct sk_buff *skb);
 void bgdma_frame_send(struct bgdma_ether *ether, struct sk_buff *skb);
 u32 bgdma_frame_room(const struct bgdma_ether *ether);
 
+/* inbox.c */
+bool bgdma_inbox_put(struct bgdma_flows *flows, struct sk_buff *skb);
+bool bgdma_inbox_open(bool pooled);
+void bgdma_inbox_close(void);
+void bgdma_inbox_new(struct bgdma_flows *flows);
+void bgdma_inbox_end(struct bgdma_flows *flows);
+void bgdma_inbox_init(void);
+
 /* tx.c */
 struct bgdma_tx *bgdma_tx_new(struct bgdma_ether *ether, struct bgdma_stream *s);
 struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 				    const struct bgdma_flow_key *key);
 bool bgdma_tx_room(const struct bgdma_tx_flow *flow, u32 frames);
 void bgdma_tx_close(struct bgdma_tx_flow *flow);
-void bgdma_tx_flush(struct bgdma_tx *tx);
+void bgdma_tx_flush(struct bgdma_tx *tx, bool pooled);
 bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames);
 void bgdma_tx_orphan(struct bgdma_tx *tx);
 void bgdma_tx_stop(struct bgdma_tx *tx);
@@ -366,7 +383,8 @@ void bgdma_tx_again(struct bgdma_tx_flow *flow, struct sk_buff *skb);
 bool bgdma_tx_quiet(const struct bgdma_tx *tx);
 
 /* ack.c */
-void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb);
+void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
+		  bool pooled);
 void bgdma_tx_fetched(struct bgdma_flows *flows,
 		      const struct bgdma_flow_key *key, u32 id, u32 offset,
 		      const void *old, u32 n);
@@ -384,6 +402,7 @@ void bgdma_sent_publish(struct bgdma_tx *tx);
 
 /* rx.c */
 void bgdma_rx_data(struct bgdma_flows *flows, struct sk_buff *skb);
+bool bgdma_rx_known(struct bgdma_flows *flows, struct sk_buff *skb, bool pooled);
 long bgdma_rx_turn(struct bgdma_stream *s, long budget);
 void bgdma_rx_free(struct bgdma_rx_flow *flow);
 
@@ -391,10 +410,6 @@ void bgdma_rx_free(struct bgdma_rx_flow *flow);
 int bgdma_arrive(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
 		 const struct sk_buff *skb, u32 off);
 void bgdma_arrive_end(struct bgdma_rx_flow *flow);
-
-/* remote.c */
-int bgdma_remote_line(struct bgdma_stream *s, const struct bgdma_payload *p,
-		      u32 bytes);
 
 /* voice.c */
 bool bgdma_voice_new(struct bgdma_flows *flows);
@@ -407,7 +422,7 @@ void bgdma_voice_fetched(struct bgdma_rx_flow *flow,
 struct bgdma_parting *bgdma_parting_get(struct bgdma_ctx *ctx);
 void bgdma_parting_put(struct bgdma_parting *parting);
 void bgdma_parting_left(struct bgdma_ctx *ctx);
-void bgdma_hear(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
-		const void *payload);
+int bgdma_hear(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
+	       const void *payload);
 
 #endif /* _BGDMA_FLOW_H */

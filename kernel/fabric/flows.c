@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * All flows of a partition: the tables, what arrives for them, and the contexts
- * behind the links, each of which has a stand-in here.
- *
- * Frames come in softirq, and wait for a worker: so no lock of the engine is ever
- * taken there, and none of these need keep softirqs out.
+ * All flows of a partition: the tables, and the contexts behind the links, each of
+ * which has a stand-in here.
  */
 #include <linux/jhash.h>
 #include <linux/ktime.h>
@@ -209,28 +206,7 @@ u32 bgdma_ether_timeout(const struct bgdma_ether *ether)
 }
 
 /* --------------------------------------------------------------------- */
-/* What arrives                                                           */
-
-static void bgdma_flows_work(struct work_struct *work)
-{
-	struct bgdma_flows *flows =
-		container_of(work, struct bgdma_flows, work);
-	struct sk_buff *skb;
-
-	while ((skb = skb_dequeue(&flows->arrived))) {
-		const struct bgdma_frame *f = (void *)skb->data;
-
-		if (f->type == BGDMA_FRAME_ACK) {
-			bgdma_tx_ack(flows, skb);
-			kfree_skb(skb);
-		} else {
-			mutex_lock(&flows->mutex);
-			bgdma_rx_data(flows, skb);
-			mutex_unlock(&flows->mutex);
-		}
-		cond_resched();
-	}
-}
+/* All of them                                                            */
 
 /**
  * bgdma_flows_new() - no flows yet
@@ -251,8 +227,7 @@ struct bgdma_flows *bgdma_flows_new(struct bgdma_ether *ether)
 	hash_init(flows->tx);
 	hash_init(flows->rx);
 	xa_init(&flows->ghosts);
-	skb_queue_head_init(&flows->arrived);
-	INIT_WORK(&flows->work, bgdma_flows_work);
+	bgdma_inbox_new(flows);
 	INIT_LIST_HEAD(&flows->txs);
 	atomic_set(&flows->session, get_random_u32());
 	ether->flows = flows;
@@ -298,8 +273,7 @@ void bgdma_flows_end(struct bgdma_flows *flows)
 	unsigned long key;
 
 	bgdma_flows_stop(flows);
-	cancel_work_sync(&flows->work);
-	skb_queue_purge(&flows->arrived);
+	bgdma_inbox_end(flows);
 	mutex_lock(&flows->mutex);
 	xa_for_each(&flows->ghosts, key, ghost)
 		bgdma_ghost_gone(flows, ghost);
@@ -315,6 +289,7 @@ void bgdma_flows_end(struct bgdma_flows *flows)
  */
 int bgdma_flows_init(void)
 {
+	bgdma_inbox_init();
 	bgdma_flow_wq = alloc_workqueue("bgdma", WQ_UNBOUND | WQ_HIGHPRI, 0);
 	return bgdma_flow_wq ? 0 : -ENOMEM;
 }

@@ -317,9 +317,6 @@ static void bgdma_frame_forward(struct bgdma_link *link, struct sk_buff *skb)
 	}
 }
 
-/* Frames that nobody has looked at yet. */
-#define BGDMA_ARRIVED_MAX	4096
-
 /**
  * bgdma_frame_receive() - a frame of data, or an acknowledgment, comes in
  * @link: where
@@ -331,7 +328,6 @@ void bgdma_frame_receive(struct bgdma_link *link, struct sk_buff *skb)
 {
 	const struct bgdma_frame *f = bgdma_frame_of(skb);
 	struct bgdma_ether *ether = link->ether;
-	struct bgdma_flows *flows = ether->flows;
 
 	if (!bgdma_nodes_have(&ether->local, le32_to_cpu(f->at))) {
 		atomic64_inc(&link->stats[BGDMA_LINK_RX_STRANGE]);
@@ -342,11 +338,8 @@ void bgdma_frame_receive(struct bgdma_link *link, struct sk_buff *skb)
 		bgdma_frame_forward(link, skb);
 		return;
 	}
-	if (skb_queue_len_lockless(&flows->arrived) >= BGDMA_ARRIVED_MAX) {
+	if (!bgdma_inbox_put(ether->flows, skb)) {
 		atomic64_inc(&link->stats[BGDMA_LINK_RX_DROPPED]);
 		kfree_skb(skb);
-		return;
 	}
-	skb_queue_tail(&flows->arrived, skb);
-	queue_work(bgdma_flow_wq, &flows->work);
 }

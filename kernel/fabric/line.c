@@ -15,8 +15,8 @@
 #include "../bgdma.h"
 #include "../engine/busy.h"
 #include "../engine/group.h"
-#include "flow.h"
 #include "loopback.h"
+#include "remote.h"
 
 /* As a receiver: no context has this incarnation. */
 #define BGDMA_LINE_FAR		U32_MAX
@@ -152,9 +152,7 @@ static void bgdma_line_slots(struct bgdma_stream *s)
 /* A member behind a link: who it is that kernel knows. */
 static bool bgdma_line_far(const struct bgdma_stream *s, u32 rank)
 {
-	const struct bgdma_ether *ether = s->ctx->partition->ether;
-
-	return ether && !bgdma_nodes_have(&ether->local, rank) &&
+	return bgdma_is_remote(s->ctx->partition, rank) &&
 	       bgdma_group_names(s, rank);
 }
 

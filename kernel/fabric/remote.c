@@ -11,6 +11,7 @@
 #include "../trace.h"
 #include "flow.h"
 #include "loopback.h"
+#include "remote.h"
 
 /* Smaller pieces are copied: that takes less than a reference. */
 #define BGDMA_REFER_MIN		512
@@ -18,6 +19,18 @@
 static struct bgdma_ether *bgdma_ether_of(const struct bgdma_stream *s)
 {
 	return s->ctx->partition->ether;
+}
+
+/**
+ * bgdma_is_remote() - is a node behind a link?
+ * @part: partition
+ * @rank: the node
+ *
+ * Context: any.
+ */
+bool bgdma_is_remote(const struct bgdma_partition *part, u32 rank)
+{
+	return part->ether && !bgdma_nodes_have(&part->ether->local, rank);
 }
 
 /* Does the transfer leave this kernel? */
@@ -332,7 +345,7 @@ static bool bgdma_remote_room(struct bgdma_stream *s, u32 dst, u32 frames)
 static int bgdma_remote_wait(struct bgdma_stream *s, u32 dst, u32 frames)
 {
 	/* What is not sent is not acknowledged. */
-	bgdma_tx_flush(s->tx);
+	bgdma_tx_flush(s->tx, s->pooled);
 	bgdma_stream_park(s, &s->tx->waiters, 0, BGDMA_KIND_CONTEXT,
 			  le16_to_cpu(s->x.desc.dst_ctx));
 	if (!bgdma_remote_room(s, dst, frames))
@@ -616,7 +629,7 @@ static int bgdma_ether_fence(struct bgdma_stream *s)
 {
 	if (bgdma_remote_quiet(s->tx))
 		return BGDMA_STEP_DONE;
-	bgdma_tx_flush(s->tx);
+	bgdma_tx_flush(s->tx, s->pooled);
 	bgdma_stream_park(s, &s->tx->waiters, 0, BGDMA_KIND_CONTEXT, 0);
 	if (!bgdma_remote_quiet(s->tx))
 		return BGDMA_STEP_WAIT;
@@ -624,7 +637,7 @@ static int bgdma_ether_fence(struct bgdma_stream *s)
 	return BGDMA_STEP_DONE;
 }
 
-static void bgdma_ether_killeded(struct bgdma_stream *s)
+static void bgdma_remote_ended(struct bgdma_stream *s)
 {
 	spin_lock(&s->tx->lock);
 	s->tx->issued = s->head;
@@ -634,10 +647,10 @@ static void bgdma_ether_killeded(struct bgdma_stream *s)
 
 static void bgdma_ether_flush(struct bgdma_stream *s)
 {
-	bgdma_tx_flush(s->tx);
+	bgdma_tx_flush(s->tx, s->pooled);
 }
 
-static void bgdma_ether_killed(struct bgdma_stream *s)
+static void bgdma_remote_killed(struct bgdma_stream *s)
 {
 	bgdma_tx_orphan(s->tx);
 	s->tx = NULL;
@@ -655,9 +668,9 @@ const struct bgdma_fabric_ops bgdma_ether_fabric = {
 	.refused = bgdma_ether_refused,
 	.line = bgdma_ether_line,
 	.fence = bgdma_ether_fence,
-	.ended = bgdma_ether_killeded,
+	.ended = bgdma_remote_ended,
 	.flush = bgdma_ether_flush,
-	.end = bgdma_ether_killed,
+	.end = bgdma_remote_killed,
 	.left = bgdma_parting_left,
 	.turn = bgdma_rx_turn,
 };

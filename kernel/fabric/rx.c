@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 
 #include "../engine/busy.h"
+#include "../engine/engine.h"
 #include "../trace.h"
 #include "check.h"
 #include "flow.h"
@@ -18,6 +19,9 @@
 #define BGDMA_RX_PARKED_BYTES	(64U << 10)
 /* Of one partition. */
 #define BGDMA_RX_FLOWS_MAX	65536
+
+/* Bytes that are delivered where a frame is found. */
+#define BGDMA_RX_INLINE		16384
 
 static const struct bgdma_frame *bgdma_rx_head(const struct sk_buff *skb)
 {
@@ -62,10 +66,11 @@ static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 }
 
 /* What has become of the flow's frames. If there is no memory: with the next. */
-static void bgdma_rx_ack(struct bgdma_rx_flow *flow)
+static void bgdma_rx_ack(struct bgdma_rx_flow *flow, bool pooled)
 {
 	struct bgdma_flow_key back = flow->key;
 	struct sk_buff *skb = bgdma_frame_new();
+	bool opened;
 
 	if (!skb)
 		return;
@@ -75,7 +80,10 @@ static void bgdma_rx_ack(struct bgdma_rx_flow *flow)
 	bgdma_rx_fill_ack(flow, skb);
 	spin_unlock(&flow->lock);
 	bgdma_frame_finish(flow->ether, skb);
+	opened = bgdma_inbox_open(pooled);
 	bgdma_frame_send(flow->ether, skb);
+	if (opened)
+		bgdma_inbox_close();
 }
 
 /* --------------------------------------------------------------------- */
@@ -127,7 +135,8 @@ static bool bgdma_rx_keep(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 	u32 ahead = bgdma_rx_psn(skb) - flow->next;
 
 	lockdep_assert_held(&flow->lock);
-	if (!bgdma_rx_fits(flow, skb, ahead) || test_bit(ahead, flow->have)) {
+	if (flow->gone || !bgdma_rx_fits(flow, skb, ahead) ||
+	    test_bit(ahead, flow->have)) {
 		flow->due = true;
 		kfree_skb(skb);
 		return false;
@@ -171,7 +180,7 @@ static struct bgdma_rx_flow *bgdma_rx_new(struct bgdma_flows *flows,
 	flow->ether = flows->ether;
 	flow->key = *key;
 	bgdma_rx_begin(flow, f);
-	hash_add(flows->rx, &flow->hash, bgdma_flow_hash(key));
+	hash_add_rcu(flows->rx, &flow->hash, bgdma_flow_hash(key));
 	flows->n_rx++;
 	return flow;
 }
@@ -186,11 +195,14 @@ static struct bgdma_rx_flow *bgdma_rx_new(struct bgdma_flows *flows,
  */
 void bgdma_rx_free(struct bgdma_rx_flow *flow)
 {
-	hash_del(&flow->hash);
+	hash_del_rcu(&flow->hash);
 	flow->ether->flows->n_rx--;
 	bgdma_stream_kill(&flow->s);
 	bgdma_arrive_end(flow);
-	skb_queue_purge(&flow->queue);
+	spin_lock(&flow->lock);
+	flow->gone = true;
+	__skb_queue_purge(&flow->queue);
+	spin_unlock(&flow->lock);
 	kfree(flow->whole);
 	kfree_rcu(flow, rcu);
 }
@@ -200,18 +212,18 @@ static struct bgdma_rx_flow *bgdma_rx_find(struct bgdma_flows *flows,
 {
 	struct bgdma_rx_flow *flow;
 
-	lockdep_assert_held(&flows->mutex);
-	hash_for_each_possible(flows->rx, flow, hash, bgdma_flow_hash(key)) {
+	hash_for_each_possible_rcu(flows->rx, flow, hash, bgdma_flow_hash(key),
+				   rcu_read_lock_sched_held() ||
+				   lockdep_is_held(&flows->mutex)) {
 		if (!memcmp(&flow->key, key, sizeof(*key)))
 			return flow;
 	}
 	return NULL;
 }
 
-static struct bgdma_rx_flow *bgdma_rx_flow(struct bgdma_flows *flows,
-					   const struct bgdma_frame *f)
+static struct bgdma_flow_key bgdma_rx_key(const struct bgdma_frame *f)
 {
-	const struct bgdma_flow_key key = {
+	return (struct bgdma_flow_key) {
 		.inc = le32_to_cpu(f->flow_inc),
 		.src = le32_to_cpu(f->src_rank),
 		.dst = le32_to_cpu(f->dst_rank),
@@ -219,6 +231,12 @@ static struct bgdma_rx_flow *bgdma_rx_flow(struct bgdma_flows *flows,
 		.ctx = le16_to_cpu(f->flow_ctx),
 		.adaptive = !!(f->flags & BGDMA_FRAME_ADAPTIVE),
 	};
+}
+
+static struct bgdma_rx_flow *bgdma_rx_flow(struct bgdma_flows *flows,
+					   const struct bgdma_frame *f)
+{
+	const struct bgdma_flow_key key = bgdma_rx_key(f);
 	struct bgdma_rx_flow *flow = bgdma_rx_find(flows, &key);
 	s32 newer;
 
@@ -230,44 +248,6 @@ static struct bgdma_rx_flow *bgdma_rx_flow(struct bgdma_flows *flows,
 	/* The sender has given the flow up, and begun it anew. */
 	bgdma_rx_free(flow);
 	return bgdma_rx_new(flows, &key, f);
-}
-
-/**
- * bgdma_rx_data() - a frame has arrived where it goes to
- * @flows: of the partition
- * @skb: frame with a good head; gone afterwards
- *
- * Context: flows.mutex held; may sleep.
- */
-void bgdma_rx_data(struct bgdma_flows *flows, struct sk_buff *skb)
-{
-	const struct bgdma_frame *f = bgdma_rx_head(skb);
-	struct bgdma_rx_flow *flow = NULL;
-	bool next, due;
-
-	/* Only where the node lives anybody speaks for it. */
-	if (bgdma_wire_frame_check(f, skb->len - le16_to_cpu(f->head)) &&
-	    le64_to_cpu(f->kernel) ==
-	    bgdma_way_kernel(flows->ether, le32_to_cpu(f->src_rank)))
-		flow = bgdma_rx_flow(flows, f);
-	if (!flow) {
-		kfree_skb(skb);
-		return;
-	}
-	spin_lock(&flow->lock);
-	flow->used = jiffies;
-	flow->stamp = le32_to_cpu(f->stamp);
-	bgdma_rx_forget(flow, le32_to_cpu(f->first));
-	next = bgdma_rx_keep(flow, skb);
-	if (next)
-		WRITE_ONCE(flow->s.more, true);
-	due = flow->due && !next;
-	spin_unlock(&flow->lock);
-	if (next)
-		bgdma_stream_wake(&flow->s);
-	/* Whoever deals with frames tells of these; else it is done now. */
-	if (due)
-		bgdma_rx_ack(flow);
 }
 
 /* --------------------------------------------------------------------- */
@@ -398,6 +378,109 @@ long bgdma_rx_turn(struct bgdma_stream *s, long budget)
 		bgdma_rx_done(flow, skb, true);
 	}
 	if (READ_ONCE(flow->due) || ret == BGDMA_STEP_WAIT)
-		bgdma_rx_ack(flow);
+		bgdma_rx_ack(flow, s->pooled);
 	return budget;
+}
+
+/* --------------------------------------------------------------------- */
+/* They have come                                                         */
+
+/*
+ * May its sender speak for the node that it says it is from? Only where that lives
+ * anybody does.
+ */
+static bool bgdma_rx_good(struct bgdma_flows *flows, const struct sk_buff *skb)
+{
+	const struct bgdma_frame *f = bgdma_rx_head(skb);
+
+	return bgdma_wire_frame_check(f, skb->len - le16_to_cpu(f->head)) &&
+	       le64_to_cpu(f->kernel) ==
+	       bgdma_way_kernel(flows->ether, le32_to_cpu(f->src_rank));
+}
+
+/* Keep it: true if there is something to deliver. */
+static bool bgdma_rx_take(struct bgdma_rx_flow *flow, struct sk_buff *skb,
+			  bool pooled)
+{
+	const struct bgdma_frame *f = bgdma_rx_head(skb);
+	bool next, due;
+
+	spin_lock(&flow->lock);
+	flow->used = jiffies;
+	flow->stamp = le32_to_cpu(f->stamp);
+	bgdma_rx_forget(flow, le32_to_cpu(f->first));
+	next = bgdma_rx_keep(flow, skb);
+	if (next)
+		WRITE_ONCE(flow->s.more, true);
+	due = flow->due && !next && !flow->gone;
+	spin_unlock(&flow->lock);
+	/* Whoever deals with frames tells of these; else it is done now. */
+	if (due)
+		bgdma_rx_ack(flow, pooled);
+	return next;
+}
+
+/* As a doorbell runs a stream: for a while, unless it is somebody else's. */
+static void bgdma_rx_run(struct bgdma_rx_flow *flow, bool pooled)
+{
+	struct bgdma_stream *s = &flow->s;
+
+	if (test_bit(BGDMA_STREAM_PARKED, &s->flags) ||
+	    test_and_set_bit_lock(BGDMA_STREAM_OWNED, &s->flags)) {
+		bgdma_stream_wake(s);
+		return;
+	}
+	if (!test_bit(BGDMA_STREAM_DEAD, &s->flags)) {
+		s->pooled = pooled;
+		bgdma_rx_turn(s, BGDMA_RX_INLINE);
+		s->pooled = false;
+	}
+	bgdma_stream_leave(s);
+}
+
+/**
+ * bgdma_rx_known() - a frame has arrived where it goes to
+ * @flows: of the partition
+ * @skb: frame with a good head; gone afterwards, unless the flow is new
+ * @pooled: by a thread of the pool
+ *
+ * Context: inside a slice.
+ * Return: false: it is of a flow that bgdma_rx_data() has to see first.
+ */
+bool bgdma_rx_known(struct bgdma_flows *flows, struct sk_buff *skb, bool pooled)
+{
+	const struct bgdma_frame *f = bgdma_rx_head(skb);
+	const struct bgdma_flow_key key = bgdma_rx_key(f);
+	struct bgdma_rx_flow *flow;
+
+	if (!bgdma_rx_good(flows, skb)) {
+		kfree_skb(skb);
+		return true;
+	}
+	flow = bgdma_rx_find(flows, &key);
+	if (!flow || flow->session != le32_to_cpu(f->session))
+		return false;
+	if (bgdma_rx_take(flow, skb, pooled))
+		bgdma_rx_run(flow, pooled);
+	return true;
+}
+
+/**
+ * bgdma_rx_data() - the same of one that may be the first of its flow
+ * @flows: of the partition
+ * @skb: frame with a good head; gone afterwards
+ *
+ * Context: flows.mutex held; may sleep.
+ */
+void bgdma_rx_data(struct bgdma_flows *flows, struct sk_buff *skb)
+{
+	struct bgdma_rx_flow *flow = NULL;
+
+	lockdep_assert_held(&flows->mutex);
+	if (bgdma_rx_good(flows, skb))
+		flow = bgdma_rx_flow(flows, bgdma_rx_head(skb));
+	if (!flow)
+		kfree_skb(skb);
+	else if (bgdma_rx_take(flow, skb, false))
+		bgdma_stream_wake(&flow->s);
 }

@@ -237,14 +237,18 @@ void bgdma_tx_close(struct bgdma_tx_flow *flow)
 /**
  * bgdma_tx_flush() - what is ready goes to the links
  * @tx: of a stream, or of the kernel
+ * @pooled: by a thread of the pool
+ *
+ * What arrives at once is delivered, too.
  *
  * Context: process context, or inside a slice; no lock of ours held.
  */
-void bgdma_tx_flush(struct bgdma_tx *tx)
+void bgdma_tx_flush(struct bgdma_tx *tx, bool pooled)
 {
 	struct bgdma_tx_flow *flow;
 	struct sk_buff_head ready;
 	struct sk_buff *skb;
+	bool opened;
 
 	__skb_queue_head_init(&ready);
 	spin_lock(&tx->lock);
@@ -254,11 +258,16 @@ void bgdma_tx_flush(struct bgdma_tx *tx)
 		skb_queue_splice_init(&tx->ready, &ready);
 	}
 	spin_unlock(&tx->lock);
+	if (skb_queue_empty(&ready))
+		return;
+	opened = bgdma_inbox_open(pooled);
 	/* Softirqs wait until all are on their way. */
 	local_bh_disable();
 	while ((skb = __skb_dequeue(&ready)))
 		bgdma_frame_send(tx->ether, skb);
 	local_bh_enable();
+	if (opened)
+		bgdma_inbox_close();
 }
 
 /**
@@ -368,7 +377,7 @@ static void bgdma_tx_timer(struct work_struct *work)
 	if (!tx->dead)
 		bgdma_tx_timeout(flow);
 	spin_unlock(&tx->lock);
-	bgdma_tx_flush(tx);
+	bgdma_tx_flush(tx, false);
 }
 
 /* --------------------------------------------------------------------- */
@@ -446,7 +455,7 @@ void bgdma_tx_orphan(struct bgdma_tx *tx)
 {
 	bool quiet;
 
-	bgdma_tx_flush(tx);
+	bgdma_tx_flush(tx, false);
 	spin_lock(&tx->lock);
 	tx->s = NULL;
 	tx->until = (jiffies + BGDMA_ORPHAN) | 1;

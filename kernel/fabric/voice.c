@@ -71,7 +71,7 @@ static void bgdma_voice_say(struct bgdma_ether *ether, u32 dst,
 	said = tx->dead || bgdma_voice_frame(tx, dst, p, payload, n);
 	spin_unlock(&tx->lock);
 	if (said)
-		bgdma_tx_flush(tx);
+		bgdma_tx_flush(tx, false);
 	else
 		pr_warn_ratelimited("bgdma: no memory to tell node %u something\n",
 				    dst);
@@ -368,8 +368,8 @@ static void bgdma_news_work(struct work_struct *work)
 }
 
 /* Not here: the stream that hears it is one of those that may have to end. */
-static void bgdma_hear_gone(struct bgdma_rx_flow *flow,
-			    const struct bgdma_wire_gone *gone)
+static int bgdma_hear_gone(struct bgdma_rx_flow *flow,
+			   const struct bgdma_wire_gone *gone)
 {
 	struct bgdma_news *news;
 
@@ -377,17 +377,20 @@ static void bgdma_hear_gone(struct bgdma_rx_flow *flow,
 	    le32_to_cpu(gone->rank) >= flow->ether->part->size ||
 	    bgdma_way_kernel(flow->ether, le32_to_cpu(gone->rank)) !=
 	    bgdma_ghost_kernel(flow->s.ctx))
-		return;
-	news = kmalloc(sizeof(*news), GFP_KERNEL | __GFP_NOFAIL);
+		return BGDMA_STEP_DONE;
+	news = kmalloc(sizeof(*news), GFP_NOWAIT | __GFP_NOWARN);
+	if (!news)
+		return BGDMA_STEP_AGAIN;
 	INIT_WORK(&news->work, bgdma_news_work);
 	news->flows = flow->ether->flows;
 	news->kernel = bgdma_ghost_kernel(flow->s.ctx);
 	news->gone = *gone;
 	if (!bgdma_busy_get(&news->flows->busy)) {
 		kfree(news);
-		return;
+		return BGDMA_STEP_DONE;
 	}
 	queue_work(bgdma_flow_wq, &news->work);
+	return BGDMA_STEP_DONE;
 }
 
 /**
@@ -396,10 +399,11 @@ static void bgdma_hear_gone(struct bgdma_rx_flow *flow,
  * @p: packet, well-formed
  * @payload: its payload
  *
- * Context: may sleep.
+ * Context: process context, or inside a slice.
+ * Return: BGDMA_STEP_DONE; _AGAIN: no memory yet.
  */
-void bgdma_hear(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
-		const void *payload)
+int bgdma_hear(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
+	       const void *payload)
 {
 	switch (p->kind) {
 	case BGDMA_WIRE_ANSWER:
@@ -412,7 +416,7 @@ void bgdma_hear(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
 		bgdma_hear_fetched(flow, p, payload);
 		break;
 	case BGDMA_WIRE_GONE:
-		bgdma_hear_gone(flow, payload);
-		break;
+		return bgdma_hear_gone(flow, payload);
 	}
+	return BGDMA_STEP_DONE;
 }

@@ -177,7 +177,7 @@ static void leave(struct input *in)
 	if (!test_bit(BGDMA_STREAM_OWNED, &sub->s.flags))
 		return;
 	if (sub->s.x.active && how & 0x80) {
-		bgdma_rgq_refuse(&sub->s);
+		bgdma_rgq_refuse(&sub->s, &sub->s);
 		senders[sender].fetched = senders[sender].sent;
 	}
 	sub->s.x.active = false;

@@ -5,6 +5,7 @@
  */
 #include "../../kernel/bgdma.h"
 #include "../../kernel/engine/group.h"
+#include "../../kernel/fabric/remote.h"
 
 #define STUB	__attribute__((weak))
 
@@ -22,6 +23,17 @@ STUB void bgdma_record_clear(struct bgdma_ctx *ctx, struct bgdma_record *rec,
 
 STUB void bgdma_record_of(const struct bgdma_stream *s,
 			  struct bgdma_record *out)
+{
+	abort();
+}
+
+STUB bool bgdma_is_remote(const struct bgdma_partition *part, u32 rank)
+{
+	return false;
+}
+
+STUB int bgdma_remote_line(struct bgdma_stream *s,
+			   const struct bgdma_payload *p, u32 bytes)
 {
 	abort();
 }
