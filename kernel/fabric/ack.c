@@ -29,11 +29,16 @@ static void bgdma_tx_rtt(struct bgdma_tx_flow *flow, u32 us)
 	flow->rttmin = min(flow->rttmin, us);
 }
 
-/* What arrived of the frames behind the oldest; @newest: the last that did. */
+/*
+ * What arrived of the frames behind the oldest. A receiver that had no room let go of
+ * others: these are sent again when it has, @resumed.
+ */
 static void bgdma_tx_sacked(struct bgdma_tx_flow *flow,
-			    const struct bgdma_wire_ack *ack, u32 cum)
+			    const struct bgdma_wire_ack *ack, u32 cum,
+			    bool resumed)
 {
 	u32 reorder = max(flow->rttmin / 4, 1U), newest = 0, now;
+	u32 again = resumed ? flow->cwnd / 16 : 0;
 	struct sk_buff *skb;
 	bool any = false;
 
@@ -51,7 +56,7 @@ static void bgdma_tx_sacked(struct bgdma_tx_flow *flow,
 			newest = cb->stamp;
 		any = true;
 	}
-	if (!any)
+	if (!any && !again)
 		return;
 	now = bgdma_flow_clock();
 	skb_queue_walk(&flow->unacked, skb) {
@@ -59,10 +64,13 @@ static void bgdma_tx_sacked(struct bgdma_tx_flow *flow,
 
 		if (cb->psn - cum >= BGDMA_WIRE_SACK)
 			break;
+		if (cb->arrived)
+			continue;
 		/* Sent before one that has arrived, and not just before. */
-		if (!cb->arrived && (s32)(newest - cb->stamp) >= 0 &&
-		    now - cb->stamp > flow->srtt / 8 + reorder)
+		if (again || (any && (s32)(newest - cb->stamp) >= 0 &&
+			      now - cb->stamp > flow->srtt / 8 + reorder))
 			bgdma_tx_again(flow, skb);
+		again -= !!again;
 	}
 }
 
@@ -110,8 +118,8 @@ static void bgdma_tx_acked(struct bgdma_tx_flow *flow,
 {
 	const struct bgdma_wire_ack *ack = (const void *)(f + 1);
 	u32 cum = le32_to_cpu(f->psn), before = flow->una;
+	bool more, stopped, was_stopped = flow->stopped;
 	struct bgdma_tx *tx = flow->tx;
-	bool more, stopped;
 
 	/* Of frames that were never sent; or from before, by another way. */
 	if ((s32)(cum - flow->next) > 0 || (s32)(cum - flow->una) < 0)
@@ -131,7 +139,10 @@ static void bgdma_tx_acked(struct bgdma_tx_flow *flow,
 	} while (more);
 	if (flow->una != before) {
 		flow->tries = 0;
-		bgdma_tx_rtt(flow, bgdma_flow_clock() - le32_to_cpu(f->stamp));
+		/* How long it waited for room is no matter of the way. */
+		if (!was_stopped)
+			bgdma_tx_rtt(flow, bgdma_flow_clock() -
+				     le32_to_cpu(f->stamp));
 		if (skb_queue_empty(&flow->unacked))
 			cancel_delayed_work(&flow->timer);
 		else
@@ -144,7 +155,7 @@ static void bgdma_tx_acked(struct bgdma_tx_flow *flow,
 				  le32_to_cpu(ack->object));
 	flow->stopped = stopped;
 	if (!stopped)
-		bgdma_tx_sacked(flow, ack, cum);
+		bgdma_tx_sacked(flow, ack, cum, was_stopped);
 }
 
 static struct bgdma_tx_flow *bgdma_tx_find(struct bgdma_flows *flows,
