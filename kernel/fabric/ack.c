@@ -43,6 +43,9 @@ static void bgdma_tx_sacked(struct bgdma_tx_flow *flow,
 	bool any = false;
 
 	lockdep_assert_held(&flow->tx->lock);
+	/* Mostly none. */
+	if (!again && !memchr_inv(ack->sack, 0, sizeof(ack->sack)))
+		return;
 	skb_queue_walk(&flow->unacked, skb) {
 		struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
 		u32 i = cb->psn - cum;

@@ -27,8 +27,9 @@
 /* Frames that arrive before the one that is next are kept: so many of a flow. */
 #define BGDMA_RX_WINDOW		BGDMA_WIRE_SACK
 
-/* Packets of one frame. */
-#define BGDMA_FRAME_PACKETS	32
+/* Packets that a frame has room for, as it seems; all have room for the first. */
+#define BGDMA_FRAME_FEW		4
+#define BGDMA_FRAME_MANY	32
 
 /**
  * struct bgdma_sent - a transfer that is on its way
@@ -101,6 +102,7 @@ struct bgdma_parting {
  * @issued: descriptors that have begun
  * @ready: frames to be handed to links
  * @spare: frames that are not in use
+ * @many: the last one was full of packets
  * @page: one that is not
  * @dead: it is being freed
  * @ref: flows, and whoever looks at it
@@ -124,6 +126,7 @@ struct bgdma_tx {
 	u64 issued;
 	struct sk_buff_head ready;
 	struct sk_buff_head spare;
+	bool many;
 	struct page *page;
 	bool dead;
 	struct kref ref;
@@ -204,6 +207,7 @@ struct bgdma_tx_flow {
  * @stamp: when it was last sent, in us
  * @first: entry of tx.sent that its first packet belongs to
  * @packets: so many, each of the next entry
+ * @room: that its head has, in packets
  * @page: the last fragment is a page of ours with room from @used on
  * @used: bytes of it
  * @payload: bytes
@@ -215,6 +219,7 @@ struct bgdma_frame_cb {
 	u32 stamp;
 	u32 first;
 	u16 packets;
+	u16 room;
 	u16 used;
 	u32 payload;
 	u16 tries;
@@ -346,7 +351,7 @@ void bgdma_flows_exit(void);
 extern struct workqueue_struct *bgdma_flow_wq;
 
 /* frame.c */
-struct sk_buff *bgdma_frame_new(void);
+struct sk_buff *bgdma_frame_new(u32 room);
 void bgdma_frame_begin(struct sk_buff *skb, const struct bgdma_flow_key *key);
 struct bgdma_wire_packet *bgdma_frame_packet(struct sk_buff *skb);
 bool bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
@@ -402,7 +407,9 @@ void bgdma_sent_publish(struct bgdma_tx *tx);
 
 /* rx.c */
 void bgdma_rx_data(struct bgdma_flows *flows, struct sk_buff *skb);
-bool bgdma_rx_known(struct bgdma_flows *flows, struct sk_buff *skb, bool pooled);
+bool bgdma_rx_known(struct bgdma_flows *flows, struct sk_buff *skb,
+		    struct bgdma_rx_flow **last, bool pooled);
+void bgdma_rx_run(struct bgdma_rx_flow *flow, bool pooled);
 long bgdma_rx_turn(struct bgdma_stream *s, long budget);
 void bgdma_rx_free(struct bgdma_rx_flow *flow);
 

@@ -20,20 +20,18 @@ static struct bgdma_frame *bgdma_frame_of(const struct sk_buff *skb)
 	return (struct bgdma_frame *)skb->data;
 }
 
-/* Of what goes in front of the payload. */
-#define BGDMA_FRAME_HEAD	(sizeof(struct bgdma_frame) + \
-				 BGDMA_FRAME_PACKETS * \
-				 sizeof(struct bgdma_wire_packet))
-
 /**
  * bgdma_frame_new() - memory for a frame
+ * @room: bytes of its head that follow struct bgdma_frame. Debian's kernels make
+ *	zeros of all memory that they give
  *
  * Context: any.
  * Return: NULL: no memory.
  */
-struct sk_buff *bgdma_frame_new(void)
+struct sk_buff *bgdma_frame_new(u32 room)
 {
-	struct sk_buff *skb = alloc_skb(BGDMA_FRAME_BEFORE + BGDMA_FRAME_HEAD,
+	struct sk_buff *skb = alloc_skb(BGDMA_FRAME_BEFORE +
+					sizeof(struct bgdma_frame) + room,
 					GFP_NOWAIT | __GFP_NOWARN);
 
 	if (skb)
@@ -51,6 +49,8 @@ void bgdma_frame_begin(struct sk_buff *skb, const struct bgdma_flow_key *key)
 	struct bgdma_frame *f = skb_put_zero(skb, sizeof(*f));
 
 	memset(skb->cb, 0, sizeof(skb->cb));
+	bgdma_frame_cb(skb)->room = skb_availroom(skb) /
+				    sizeof(struct bgdma_wire_packet);
 	f->magic = cpu_to_le16(BGDMA_WIRE_MAGIC);
 	f->version = BGDMA_WIRE_VERSION;
 	f->type = BGDMA_FRAME_DATA;

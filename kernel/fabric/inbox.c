@@ -63,9 +63,12 @@ bool bgdma_inbox_put(struct bgdma_flows *flows, struct sk_buff *skb)
 	return true;
 }
 
-/* One of them: false if it is a worker's. */
+/*
+ * One of them: false if it is a worker's. @last: of the flow to be run when there
+ * are no more of it.
+ */
 static bool bgdma_inbox_frame(struct bgdma_flows *flows, struct sk_buff *skb,
-			      bool pooled)
+			      struct bgdma_rx_flow **last, bool pooled)
 {
 	const struct bgdma_frame *f = (void *)skb->data;
 
@@ -74,24 +77,30 @@ static bool bgdma_inbox_frame(struct bgdma_flows *flows, struct sk_buff *skb,
 		kfree_skb(skb);
 		return true;
 	}
-	return bgdma_rx_known(flows, skb, pooled);
+	return bgdma_rx_known(flows, skb, last, pooled);
 }
 
-static long bgdma_inbox_take(struct bgdma_flows *flows, bool pooled, long budget)
+/* So many bytes of them, and what is left; *@slow is one that is a worker's. */
+static long bgdma_inbox_take(struct bgdma_flows *flows, bool pooled, long budget,
+			     struct sk_buff **slow)
 {
+	struct bgdma_rx_flow *last = NULL;
 	struct sk_buff *skb;
 
+	*slow = NULL;
+	bgdma_slice_begin();
 	while (budget > 0 && (skb = skb_dequeue(&flows->arrived))) {
 		u32 bytes = skb->len;
 
-		if (!bgdma_inbox_frame(flows, skb, pooled)) {
-			skb_queue_head(&flows->arrived, skb);
+		if (!bgdma_inbox_frame(flows, skb, &last, pooled)) {
+			*slow = skb;
 			break;
 		}
 		budget -= max(bytes, BGDMA_INBOX_EACH);
 	}
-	if (!skb_queue_empty(&flows->arrived))
-		queue_work(bgdma_flow_wq, &flows->work);
+	if (last)
+		bgdma_rx_run(last, pooled);
+	bgdma_slice_end();
 	return budget;
 }
 
@@ -130,6 +139,7 @@ void bgdma_inbox_close(void)
 	struct bgdma_inbox *box = this_cpu_ptr(&bgdma_inboxes);
 	long budget = BGDMA_INBOX_BYTES;
 	struct bgdma_flows *flows;
+	struct sk_buff *slow;
 
 	for (;;) {
 		local_bh_disable();
@@ -145,9 +155,11 @@ void bgdma_inbox_close(void)
 		clear_bit(BGDMA_FLOWS_IN_BOX, &flows->flags);
 		/* Whoever found it set has queued his frame before. */
 		smp_mb__after_atomic();
-		bgdma_slice_begin();
-		budget = bgdma_inbox_take(flows, box->pooled, budget);
-		bgdma_slice_end();
+		budget = bgdma_inbox_take(flows, box->pooled, budget, &slow);
+		if (slow)
+			skb_queue_head(&flows->arrived, slow);
+		if (!skb_queue_empty(&flows->arrived))
+			queue_work(bgdma_flow_wq, &flows->work);
 		bgdma_busy_put(&flows->busy);
 	}
 	preempt_enable();
@@ -157,16 +169,13 @@ static void bgdma_inbox_work(struct work_struct *work)
 {
 	struct bgdma_flows *flows =
 		container_of(work, struct bgdma_flows, work);
-	struct sk_buff *skb;
-	bool done;
+	struct sk_buff *slow;
 
-	while ((skb = skb_dequeue(&flows->arrived))) {
-		bgdma_slice_begin();
-		done = bgdma_inbox_frame(flows, skb, false);
-		bgdma_slice_end();
-		if (!done) {
+	while (!skb_queue_empty(&flows->arrived)) {
+		bgdma_inbox_take(flows, false, BGDMA_INBOX_BYTES, &slow);
+		if (slow) {
 			mutex_lock(&flows->mutex);
-			bgdma_rx_data(flows, skb);
+			bgdma_rx_data(flows, slow);
 			mutex_unlock(&flows->mutex);
 		}
 		cond_resched();

@@ -161,7 +161,7 @@ static struct sk_buff *bgdma_remote_frame(struct bgdma_tx_flow *flow,
 	struct sk_buff *skb = flow->open;
 
 	lockdep_assert_held(&flow->tx->lock);
-	if (skb && (bgdma_frame_cb(skb)->packets == BGDMA_FRAME_PACKETS ||
+	if (skb && (bgdma_frame_cb(skb)->packets == bgdma_frame_cb(skb)->room ||
 		    skb->len + sizeof(struct bgdma_wire_packet) + least >
 		    frame || skb_shinfo(skb)->nr_frags >= MAX_SKB_FRAGS - 1)) {
 		bgdma_tx_close(flow);

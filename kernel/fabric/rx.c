@@ -21,7 +21,7 @@
 #define BGDMA_RX_FLOWS_MAX	65536
 
 /* Bytes that are delivered where a frame is found. */
-#define BGDMA_RX_INLINE		16384
+#define BGDMA_RX_INLINE		65536
 
 static const struct bgdma_frame *bgdma_rx_head(const struct sk_buff *skb)
 {
@@ -36,7 +36,8 @@ static u32 bgdma_rx_psn(const struct sk_buff *skb)
 /* --------------------------------------------------------------------- */
 /* Acknowledgments                                                        */
 
-static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb)
+static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb,
+			      u32 results)
 {
 	struct bgdma_frame *f = (void *)skb->data;
 	struct bgdma_wire_ack *ack;
@@ -49,7 +50,7 @@ static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 	f->session = cpu_to_le32(flow->session);
 	f->psn = cpu_to_le32(flow->next);
 	f->stamp = cpu_to_le32(flow->stamp);
-	f->packets = cpu_to_le16(flow->n_results);
+	f->packets = cpu_to_le16(results);
 	ack = skb_put_zero(skb, sizeof(*ack));
 	bitmap_to_arr64(have, flow->have, BGDMA_RX_WINDOW);
 	for (i = 0; i < ARRAY_SIZE(have); i++)
@@ -61,7 +62,7 @@ static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 		ack->object = cpu_to_le32(flow->s.parked_id);
 	}
 	skb_put_data(skb, flow->results,
-		     flow->n_results * sizeof(flow->results[0]));
+		     results * sizeof(flow->results[0]));
 	flow->due = false;
 }
 
@@ -69,15 +70,19 @@ static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 static void bgdma_rx_ack(struct bgdma_rx_flow *flow, bool pooled)
 {
 	struct bgdma_flow_key back = flow->key;
-	struct sk_buff *skb = bgdma_frame_new();
+	u32 results = READ_ONCE(flow->n_results);
+	struct sk_buff *skb;
 	bool opened;
 
+	skb = bgdma_frame_new(sizeof(struct bgdma_wire_ack) +
+			      results * sizeof(flow->results[0]));
 	if (!skb)
 		return;
 	swap(back.src, back.dst);
 	bgdma_frame_begin(skb, &back);
 	spin_lock(&flow->lock);
-	bgdma_rx_fill_ack(flow, skb);
+	/* Of a result that came meanwhile its owner tells. */
+	bgdma_rx_fill_ack(flow, skb, min(results, flow->n_results));
 	spin_unlock(&flow->lock);
 	bgdma_frame_finish(flow->ether, skb);
 	opened = bgdma_inbox_open(pooled);
@@ -144,7 +149,8 @@ static bool bgdma_rx_keep(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 	__set_bit(ahead, flow->have);
 	flow->bytes += skb->truesize;
 	bgdma_rx_insert(flow, skb);
-	if (ahead)
+	/* One before it is missing. */
+	if (ahead && !test_bit(ahead - 1, flow->have))
 		flow->due = true;
 	return !ahead;
 }
@@ -420,8 +426,14 @@ static bool bgdma_rx_take(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 	return next;
 }
 
-/* As a doorbell runs a stream: for a while, unless it is somebody else's. */
-static void bgdma_rx_run(struct bgdma_rx_flow *flow, bool pooled)
+/**
+ * bgdma_rx_run() - deliver what has arrived, for a while
+ * @flow: unless somebody else does so
+ * @pooled: by a thread of the pool
+ *
+ * Context: inside a slice.
+ */
+void bgdma_rx_run(struct bgdma_rx_flow *flow, bool pooled)
 {
 	struct bgdma_stream *s = &flow->s;
 
@@ -442,12 +454,15 @@ static void bgdma_rx_run(struct bgdma_rx_flow *flow, bool pooled)
  * bgdma_rx_known() - a frame has arrived where it goes to
  * @flows: of the partition
  * @skb: frame with a good head; gone afterwards, unless the flow is new
+ * @last: flow that has something to deliver, or NULL: it is run when this is of
+ *	another
  * @pooled: by a thread of the pool
  *
  * Context: inside a slice.
  * Return: false: it is of a flow that bgdma_rx_data() has to see first.
  */
-bool bgdma_rx_known(struct bgdma_flows *flows, struct sk_buff *skb, bool pooled)
+bool bgdma_rx_known(struct bgdma_flows *flows, struct sk_buff *skb,
+		    struct bgdma_rx_flow **last, bool pooled)
 {
 	const struct bgdma_frame *f = bgdma_rx_head(skb);
 	const struct bgdma_flow_key key = bgdma_rx_key(f);
@@ -460,8 +475,12 @@ bool bgdma_rx_known(struct bgdma_flows *flows, struct sk_buff *skb, bool pooled)
 	flow = bgdma_rx_find(flows, &key);
 	if (!flow || flow->session != le32_to_cpu(f->session))
 		return false;
+	if (*last && *last != flow) {
+		bgdma_rx_run(*last, pooled);
+		*last = NULL;
+	}
 	if (bgdma_rx_take(flow, skb, pooled))
-		bgdma_rx_run(flow, pooled);
+		*last = flow;
 	return true;
 }
 

@@ -109,8 +109,10 @@ bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames)
 {
 	lockdep_assert_held(&tx->lock);
 	while (skb_queue_len(&tx->spare) < frames) {
-		struct sk_buff *skb = bgdma_frame_new();
+		u32 room = tx->many ? BGDMA_FRAME_MANY : BGDMA_FRAME_FEW;
+		struct sk_buff *skb;
 
+		skb = bgdma_frame_new(room * sizeof(struct bgdma_wire_packet));
 		if (!skb)
 			return false;
 		__skb_queue_tail(&tx->spare, skb);
@@ -215,6 +217,7 @@ void bgdma_tx_close(struct bgdma_tx_flow *flow)
 		return;
 	flow->open = NULL;
 	cb = bgdma_frame_cb(skb);
+	tx->many = cb->packets == cb->room;
 	f = (void *)skb->data;
 	cb->psn = flow->next++;
 	cb->stamp = bgdma_flow_clock();

@@ -16,6 +16,7 @@ static const struct {
 	const char *what;
 } subjects[] = {
 	{ "operations", operations, "latency, rate and bandwidth of all operations and others" },
+	{ "links", over_links, "all operations between namespaces, see --netns" },
 	{ "peers", count_peers, "getppid, an ioctl, process_vm_readv" },
 	{ "messages", count_messages, "8-byte messages with a doorbell each, and in batches" },
 	{ "puts", count_puts, "puts of 4 KiB, and of 1 MiB" },
@@ -40,6 +41,7 @@ static const struct {
 #define SUBJECTS	(sizeof(subjects) / sizeof(subjects[0]))
 
 static unsigned int wanted;	/* --runs */
+const char *netns;
 
 unsigned int runs(unsigned int otherwise)
 {
@@ -50,7 +52,7 @@ static void help(FILE *to)
 {
 	size_t i;
 
-	fputs("Usage: bgdma-perf [--runs N] MEASUREMENT...\n\n"
+	fputs("Usage: bgdma-perf [--runs N] [--netns PREFIX] MEASUREMENT...\n\n"
 	      "Measures what transfers cost, in the partition " PARTITION
 	      " of at least 2 nodes:\n\n", to);
 	for (i = 0; i < SUBJECTS; i++)
@@ -84,16 +86,20 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
+		{ "netns", required_argument, NULL, 'n' },
 		{ "runs", required_argument, NULL, 'r' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "hr:", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "hn:r:", options, NULL)) != -1) {
 		switch (option) {
 		case 'h':
 			help(stdout);
 			return 0;
+		case 'n':
+			netns = optarg;
+			break;
 		case 'r':
 			wanted = (unsigned int)strtoul(optarg, NULL, 10);
 			break;

@@ -5,6 +5,8 @@
  * as times. Data that did not come as it was sent ends the program.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,12 +74,26 @@ static void check(const struct method *m, const struct measure *what)
 		die(m->name, -EBADMSG);
 }
 
+static void enter(uint32_t rank)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "/run/netns/%s%u", netns, rank);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		die(path, -errno);
+	close(fd);
+}
+
 static void side_open(uint32_t rank)
 {
 	struct names mine = { .pid = getpid() };
 	size_t i;
 
 	pin_to((int)rank);
+	if (netns)
+		enter(rank);
 	op_source = small_pages(MEMORY);
 	op_target = small_pages(MEMORY);
 	for (i = 0; i < MEMORY; i++)
@@ -165,11 +181,11 @@ static void take_all(const struct measure *what, bool report)
 
 	for (i = 0; i < n_device_methods; i++)
 		take_one(&device_methods[i], what, report);
-	for (i = 0; i < n_peer_methods; i++)
+	for (i = 0; !netns && i < n_peer_methods; i++)
 		take_one(&peer_methods[i], what, report);
 }
 
-void operations(void)
+static void both(void)
 {
 	int ends[2], status;
 	unsigned int run;
@@ -178,7 +194,8 @@ void operations(void)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends))
 		die("socketpair", -errno);
-	peers_open();
+	if (!netns)
+		peers_open();
 	pid = fork();
 	if (pid < 0)
 		die("fork", -errno);
@@ -195,4 +212,17 @@ void operations(void)
 	close(control);
 	if (waitpid(pid, &status, 0) != pid || status)
 		die("the other side", -ECHILD);
+}
+
+void operations(void)
+{
+	netns = NULL;
+	both();
+}
+
+void over_links(void)
+{
+	if (!netns)
+		die("--netns", -EINVAL);
+	both();
 }

@@ -20,6 +20,9 @@
 /* How often everything is measured: what was asked for, or this. */
 unsigned int runs(unsigned int otherwise);
 
+/* --netns: with "0" or "1" behind it the namespace of each side; or NULL */
+extern const char *netns;
+
 /* Both ends of a transfer, in one process: node 0 sends to node 1. */
 struct ends {
 	struct bgdma_ctx *from, *to;
@@ -116,6 +119,7 @@ void traffic(void);
 void load_memcpy(void);
 void load_readv(void);
 void operations(void);
+void over_links(void);
 void sys_small(void);
 void sys_long(void);
 void msg(void);
