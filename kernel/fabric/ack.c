@@ -125,8 +125,10 @@ static void bgdma_tx_acked(struct bgdma_tx_flow *flow,
 	struct bgdma_tx *tx = flow->tx;
 
 	/* Of frames that were never sent; or from before, by another way. */
-	if ((s32)(cum - flow->next) > 0 || (s32)(cum - flow->una) < 0)
+	if ((s32)(cum - flow->next) > 0 || (s32)(cum - flow->una) < 0 ||
+	    (s32)(le32_to_cpu(f->first) - flow->acks) <= 0)
 		return;
+	flow->acks = le32_to_cpu(f->first);
 	flow->heard = jiffies;
 	flow->kernel = le64_to_cpu(f->kernel);
 	if (tx->s)
@@ -152,13 +154,18 @@ static void bgdma_tx_acked(struct bgdma_tx_flow *flow,
 			bgdma_tx_arm(flow);
 	}
 	flow->limit = max_t(u32, le16_to_cpu(ack->window), 1);
-	stopped = ack->state == BGDMA_WIRE_NOT_READY;
+	/* Who has dealt with all waits for nothing. */
+	stopped = ack->state == BGDMA_WIRE_NOT_READY &&
+		  !skb_queue_empty(&flow->unacked);
 	if (tx->s && flow->stopped != stopped)
 		bgdma_stream_held(tx->s, stopped, ack->kind,
 				  le32_to_cpu(ack->object));
 	flow->stopped = stopped;
 	if (!stopped)
 		bgdma_tx_sacked(flow, ack, cum, was_stopped);
+	/* He may wait until we know of what he refused. */
+	if (f->packets && !skb_queue_empty(&flow->unacked))
+		bgdma_tx_again(flow, skb_peek(&flow->unacked));
 }
 
 static struct bgdma_tx_flow *bgdma_tx_find(struct bgdma_flows *flows,

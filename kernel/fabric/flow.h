@@ -169,6 +169,7 @@ struct bgdma_flow_key {
  * @cwnd: frames that may be on their way, in 1/16
  * @flying: frames that are
  * @stopped: the receiver has no room
+ * @acks: number of the last acknowledgment
  * @srtt: round trip in us, in 1/8
  * @rttvar: how much it varies, in 1/4
  * @rttmin: shortest
@@ -192,6 +193,7 @@ struct bgdma_tx_flow {
 	u32 cwnd;
 	u32 flying;
 	bool stopped;
+	u32 acks;
 	u32 srtt;
 	u32 rttvar;
 	u32 rttmin;
@@ -249,6 +251,7 @@ static inline struct bgdma_frame_cb *bgdma_frame_cb(struct sk_buff *skb)
  * @results: transfers that were refused, in order of their frames
  * @n_results: so many
  * @stamp: of the last frame
+ * @acks: acknowledgments that were sent
  * @due: an ACK is
  * @gone: nothing more is kept
  * @packet: of the first frame, that is next; owner
@@ -279,6 +282,7 @@ struct bgdma_rx_flow {
 	struct bgdma_wire_result results[BGDMA_WIRE_RESULTS];
 	u32 n_results;
 	u32 stamp;
+	u32 acks;
 	bool due;
 	bool gone;
 	u32 packet;

@@ -36,8 +36,7 @@ static u32 bgdma_rx_psn(const struct sk_buff *skb)
 /* --------------------------------------------------------------------- */
 /* Acknowledgments                                                        */
 
-static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb,
-			      u32 results)
+static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 {
 	struct bgdma_frame *f = (void *)skb->data;
 	struct bgdma_wire_ack *ack;
@@ -49,8 +48,9 @@ static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 	f->type = BGDMA_FRAME_ACK;
 	f->session = cpu_to_le32(flow->session);
 	f->psn = cpu_to_le32(flow->next);
+	f->first = cpu_to_le32(++flow->acks);
 	f->stamp = cpu_to_le32(flow->stamp);
-	f->packets = cpu_to_le16(results);
+	f->packets = cpu_to_le16(flow->n_results);
 	ack = skb_put_zero(skb, sizeof(*ack));
 	bitmap_to_arr64(have, flow->have, BGDMA_RX_WINDOW);
 	for (i = 0; i < ARRAY_SIZE(have); i++)
@@ -62,7 +62,7 @@ static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 		ack->object = cpu_to_le32(flow->s.parked_id);
 	}
 	skb_put_data(skb, flow->results,
-		     results * sizeof(flow->results[0]));
+		     flow->n_results * sizeof(flow->results[0]));
 	flow->due = false;
 }
 
@@ -70,20 +70,26 @@ static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 static void bgdma_rx_ack(struct bgdma_rx_flow *flow, bool pooled)
 {
 	struct bgdma_flow_key back = flow->key;
-	u32 results = READ_ONCE(flow->n_results);
-	struct sk_buff *skb;
-	bool opened;
+	struct sk_buff *skb = NULL;
+	bool opened, again;
+	u32 results;
 
-	skb = bgdma_frame_new(sizeof(struct bgdma_wire_ack) +
-			      results * sizeof(flow->results[0]));
-	if (!skb)
-		return;
 	swap(back.src, back.dst);
-	bgdma_frame_begin(skb, &back);
-	spin_lock(&flow->lock);
-	/* Of a result that came meanwhile its owner tells. */
-	bgdma_rx_fill_ack(flow, skb, min(results, flow->n_results));
-	spin_unlock(&flow->lock);
+	do {
+		kfree_skb(skb);
+		results = READ_ONCE(flow->n_results);
+		skb = bgdma_frame_new(sizeof(struct bgdma_wire_ack) +
+				      results * sizeof(flow->results[0]));
+		if (!skb)
+			return;
+		bgdma_frame_begin(skb, &back);
+		spin_lock(&flow->lock);
+		/* The owner may have found another meanwhile. */
+		again = flow->n_results > results;
+		if (!again)
+			bgdma_rx_fill_ack(flow, skb);
+		spin_unlock(&flow->lock);
+	} while (again);
 	bgdma_frame_finish(flow->ether, skb);
 	opened = bgdma_inbox_open(pooled);
 	bgdma_frame_send(flow->ether, skb);
@@ -94,8 +100,11 @@ static void bgdma_rx_ack(struct bgdma_rx_flow *flow, bool pooled)
 /* --------------------------------------------------------------------- */
 /* Frames come in                                                         */
 
-/* The sender knows of the results of all frames before @first. */
-static void bgdma_rx_forget(struct bgdma_rx_flow *flow, u32 first)
+/*
+ * The sender knows of the results of all frames before @first: true if some were not
+ * known to be.
+ */
+static bool bgdma_rx_forget(struct bgdma_rx_flow *flow, u32 first)
 {
 	u32 n = 0;
 
@@ -106,6 +115,7 @@ static void bgdma_rx_forget(struct bgdma_rx_flow *flow, u32 first)
 	flow->n_results -= n;
 	memmove(flow->results, flow->results + n,
 		flow->n_results * sizeof(flow->results[0]));
+	return n;
 }
 
 /* In its place in the queue; mostly at the end. */
@@ -259,6 +269,24 @@ static struct bgdma_rx_flow *bgdma_rx_flow(struct bgdma_flows *flows,
 /* --------------------------------------------------------------------- */
 /* Frames are dealt with                                                  */
 
+/*
+ * Must the sender know of results before a packet of @skb is delivered? There is room
+ * for so many; and a gate's answer goes another way, where it must not come before
+ * what it counts as refused.
+ */
+static bool bgdma_rx_must_tell(const struct bgdma_rx_flow *flow,
+			       const struct sk_buff *skb)
+{
+	const struct bgdma_wire_packet *p;
+
+	if (likely(!flow->n_results))
+		return false;
+	p = (const void *)(bgdma_rx_head(skb) + 1);
+	return flow->n_results == BGDMA_WIRE_RESULTS ||
+	       (p[flow->packet].kind == BGDMA_WIRE_PIECE &&
+		bgdma_op_is_gate(p[flow->packet].desc.op));
+}
+
 static struct sk_buff *bgdma_rx_first(struct bgdma_rx_flow *flow)
 {
 	struct sk_buff *skb;
@@ -266,7 +294,7 @@ static struct sk_buff *bgdma_rx_first(struct bgdma_rx_flow *flow)
 	spin_lock(&flow->lock);
 	skb = skb_peek(&flow->queue);
 	if (!skb || bgdma_rx_psn(skb) != flow->next ||
-	    flow->n_results == BGDMA_WIRE_RESULTS) {
+	    bgdma_rx_must_tell(flow, skb)) {
 		WRITE_ONCE(flow->s.more, false);
 		skb = NULL;
 	}
@@ -316,6 +344,7 @@ static void bgdma_rx_refused(struct bgdma_rx_flow *flow)
 			.psn = cpu_to_le32(flow->next),
 		};
 	}
+	flow->due = true;
 	spin_unlock(&flow->lock);
 }
 
@@ -331,7 +360,7 @@ static int bgdma_rx_frame(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 		u32 bytes = bgdma_wire_payload(&p[flow->packet]);
 		int ret = BGDMA_STEP_DONE;
 
-		if (*budget <= 0 || flow->n_results == BGDMA_WIRE_RESULTS)
+		if (*budget <= 0 || bgdma_rx_must_tell(flow, skb))
 			return BGDMA_STEP_AGAIN;
 		/* What follows a piece that was refused is of no use. */
 		if (!flow->has_refused ||
@@ -409,13 +438,14 @@ static bool bgdma_rx_take(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 			  bool pooled)
 {
 	const struct bgdma_frame *f = bgdma_rx_head(skb);
-	bool next, due;
+	bool known, next, due;
 
 	spin_lock(&flow->lock);
 	flow->used = jiffies;
 	flow->stamp = le32_to_cpu(f->stamp);
-	bgdma_rx_forget(flow, le32_to_cpu(f->first));
-	next = bgdma_rx_keep(flow, skb);
+	known = bgdma_rx_forget(flow, le32_to_cpu(f->first));
+	next = bgdma_rx_keep(flow, skb) ||
+	       (known && test_bit(0, flow->have));
 	if (next)
 		WRITE_ONCE(flow->s.more, true);
 	due = flow->due && !next && !flow->gone;

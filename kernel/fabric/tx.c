@@ -311,6 +311,7 @@ static void bgdma_tx_fail(struct bgdma_tx_flow *flow, u32 code, u64 offset,
 	flow->session = atomic_inc_return(&tx->ether->flows->session);
 	flow->kernel = 0;
 	flow->stopped = false;
+	flow->acks = 0;
 	flow->tries = 0;
 	flow->heard = jiffies;
 	if (tx->s)

@@ -71,7 +71,8 @@ enum bgdma_frame_type {
  * @flow: which FIFO of the context, see bgdma_stream.tag; its two ends agree
  * @session: of two lives of a flow that is the later one
  * @psn: DATA: number of the frame in its flow; ACK: all before it were dealt with
- * @first: DATA: all before it are known to have been dealt with; ACK: 0
+ * @first: DATA: all before it are known to have been dealt with; ACK: how many there
+ *	were of the flow before this, and it
  * @stamp: DATA: when it was sent, of a clock of the sender's, in us; ACK: the
  *	one of the last frame that arrived
  * @bytes: of payload
