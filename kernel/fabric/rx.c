@@ -89,9 +89,13 @@ static void bgdma_rx_ack(struct bgdma_rx_flow *flow, bool pooled)
 /* --------------------------------------------------------------------- */
 /* Frames come in                                                         */
 
-/* The sender knows of the results of all frames before @first. */
-static void bgdma_rx_forget(struct bgdma_rx_flow *flow, u32 first)
+/*
+ * The sender knows of the results of all frames before @first. True if that makes
+ * room for those of a frame that waits.
+ */
+static bool bgdma_rx_forget(struct bgdma_rx_flow *flow, u32 first)
 {
+	bool full = flow->n_results == BGDMA_WIRE_RESULTS;
 	u32 n = 0;
 
 	lockdep_assert_held(&flow->lock);
@@ -101,6 +105,7 @@ static void bgdma_rx_forget(struct bgdma_rx_flow *flow, u32 first)
 	flow->n_results -= n;
 	memmove(flow->results, flow->results + n,
 		flow->n_results * sizeof(flow->results[0]));
+	return full && n && test_bit(0, flow->have);
 }
 
 /* In its place in the queue; mostly at the end. */
@@ -403,13 +408,13 @@ static bool bgdma_rx_take(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 			  bool pooled)
 {
 	const struct bgdma_frame *f = bgdma_rx_head(skb);
-	bool next, due;
+	bool next, due, room;
 
 	spin_lock(&flow->lock);
 	flow->used = jiffies;
 	flow->stamp = le32_to_cpu(f->stamp);
-	bgdma_rx_forget(flow, le32_to_cpu(f->first));
-	next = bgdma_rx_keep(flow, skb);
+	room = bgdma_rx_forget(flow, le32_to_cpu(f->first));
+	next = bgdma_rx_keep(flow, skb) || room;
 	if (next)
 		WRITE_ONCE(flow->s.more, true);
 	due = flow->due && !next && !flow->gone;
