@@ -285,7 +285,11 @@ static void bgdma_hear_answer(struct bgdma_rx_flow *flow,
 		.epoch = le32_to_cpu(wire->epoch),
 		.code = le32_to_cpu(wire->code),
 	};
+	u64 home = bgdma_way_kernel(flow->ether, from.rank);
 
+	/* Whose gate it is lives there. */
+	if (home && home != bgdma_ghost_kernel(flow->s.ctx))
+		return;
 	bgdma_slice_begin();
 	target = bgdma_hear_target(flow, p);
 	if (target) {
