@@ -119,8 +119,9 @@ void bgdma_kernels_free(struct bgdma_ether *ether)
  * @arg: for it
  *
  * Context: may sleep; no lock held.
+ * Return: false: no memory, and none was told.
  */
-void bgdma_kernels_each(struct bgdma_ether *ether, bgdma_kernels_fn *fn,
+bool bgdma_kernels_each(struct bgdma_ether *ether, bgdma_kernels_fn *fn,
 			void *arg)
 {
 	struct bgdma_kernel *kernel;
@@ -139,6 +140,7 @@ void bgdma_kernels_each(struct bgdma_ether *ether, bgdma_kernels_fn *fn,
 	for (i = 0; i < n; i++)
 		fn(ether, ranks[i], arg);
 	kvfree(ranks);
+	return ranks;
 }
 
 /* ---- STATE out ----------------------------------------------------------- */

@@ -268,7 +268,7 @@ struct bgdma_ether {
 typedef void bgdma_kernels_fn(struct bgdma_ether *ether, u32 rank, void *arg);
 
 /* kernels.c */
-void bgdma_kernels_each(struct bgdma_ether *ether, bgdma_kernels_fn *fn,
+bool bgdma_kernels_each(struct bgdma_ether *ether, bgdma_kernels_fn *fn,
 			void *arg);
 
 /* Of a partition, or NULL; the first link may make one while others look. */
