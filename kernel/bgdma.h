@@ -125,6 +125,16 @@ struct bgdma_principal {
 	u16 ctx;
 };
 
+/*
+ * Is it the same one? A kernel gives each incarnation once, but not the kernels of a
+ * partition together: whoever attaches often enough has one that is in use elsewhere.
+ */
+static inline bool bgdma_same(const struct bgdma_principal *a,
+			      const struct bgdma_principal *b)
+{
+	return a->incarnation == b->incarnation && a->rank == b->rank;
+}
+
 struct bgdma_grant_entry {
 	u64 lo;
 	u64 hi;

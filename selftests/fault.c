@@ -2,6 +2,7 @@
 /*
  * Calls with a fault inside. See fault.h.
  */
+#include <dirent.h>
 #include <stdarg.h>
 
 #include "fault.h"
@@ -89,11 +90,19 @@ static long number_of(const char *name, const char *key)
 	return value;
 }
 
+/* Of a link what does not change by itself. */
+static void hash_link(struct nlattr **attrs, void *arg)
+{
+	attrs[BGDMA_A_LINK_PEERS] = NULL;
+	attrs[BGDMA_A_LINK_STATS] = NULL;
+	hash_attrs(attrs, arg);
+}
+
 void account(struct account *out)
 {
 	static const int dumps[] = {
 		BGDMA_CMD_PARTITION_GET, BGDMA_CMD_NODE_GET, BGDMA_CMD_CTX_GET,
-		BGDMA_CMD_COUNTER_GET, BGDMA_CMD_FIFO_GET,
+		BGDMA_CMD_COUNTER_GET, BGDMA_CMD_FIFO_GET, BGDMA_CMD_LINK_GET,
 	};
 	size_t i;
 
@@ -101,7 +110,11 @@ void account(struct account *out)
 	if (!account_link.sock)
 		must(link_open(&account_link));
 	for (i = 0; i < sizeof(dumps) / sizeof(dumps[0]); i++) {
-		struct answer a = { .each = hash_attrs, .arg = &out->shown };
+		struct answer a = {
+			.each = dumps[i] == BGDMA_CMD_LINK_GET ? hash_link :
+								 hash_attrs,
+			.arg = &out->shown,
+		};
 
 		must(ask(&account_link,
 			 request(&account_link, dumps[i], NLM_F_DUMP), &a));
@@ -111,6 +124,142 @@ void account(struct account *out)
 	out->pins = number_of("/proc/vmstat", "nr_foll_pin_acquired") -
 		    number_of("/proc/vmstat", "nr_foll_pin_released");
 	out->users = number_of("/sys/module/bgdma/refcnt", "");
+}
+
+/* ---- Netlink requests with a fault inside ------------------------------- */
+
+static struct nl_msg *message;
+static char answer[65536];
+struct link fault_link;
+bool fault_answered;
+
+void fault_built(struct nl_msg *msg)
+{
+	if (message)
+		nlmsg_free(message);
+	nl_complete_msg(fault_link.sock, msg);
+	message = msg;
+}
+
+static bool last_of(ssize_t n, int *ret)
+{
+	struct nlmsghdr *nlh = (void *)answer;
+	struct nlmsgerr *e;
+
+	for (; NLMSG_OK(nlh, n); nlh = NLMSG_NEXT(nlh, n)) {
+		switch (nlh->nlmsg_type) {
+		case NLMSG_ERROR:
+			e = NLMSG_DATA(nlh);
+			*ret = e->error;
+			fault_answered = true;
+			return true;
+		case NLMSG_DONE:
+			*ret = *(int *)NLMSG_DATA(nlh);
+			fault_answered = true;
+			return true;
+		}
+	}
+	return false;
+}
+
+int fault_request(void)
+{
+	struct nlmsghdr *nlh = nlmsg_hdr(message);
+	int fd = nl_socket_get_fd(fault_link.sock);
+	int ret = 0;
+	ssize_t n;
+
+	nlh->nlmsg_seq++;
+	fault_answered = false;
+	if (send(fd, nlh, nlh->nlmsg_len, 0) < 0)
+		return -errno;
+	do {
+		n = recv(fd, answer, sizeof(answer), MSG_DONTWAIT);
+		if (n < 0)
+			return -errno;
+	} while (!last_of(n, &ret));
+	return ret;
+}
+
+void fault_fresh(int protocol)
+{
+	if (fault_link.sock)
+		link_close(&fault_link);
+	if (protocol) {
+		fault_link.sock = nl_socket_alloc();
+		must(nl_connect(fault_link.sock, protocol) ? -EIO : 0);
+	} else {
+		must(link_open(&fault_link));
+	}
+	nl_socket_disable_seq_check(fault_link.sock);
+}
+
+/* ---- Faults in the kernel's own threads --------------------------------- */
+
+/* Those that work for the module: its own, and workers that no CPU binds. */
+static bool is_worker(const char *pid)
+{
+	char name[64], text[32] = "";
+	FILE *file;
+
+	if (*pid < '0' || *pid > '9')
+		return false;
+	snprintf(name, sizeof(name), "/proc/%.12s/comm", pid);
+	file = fopen(name, "re");
+	if (!file)
+		return false;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	fclose(file);
+	return !strncmp(text, "kworker/u", 9) || !strncmp(text, "bgdma/", 6);
+}
+
+#define WORKERS_MAX	256
+
+static long armed[WORKERS_MAX];
+static unsigned int n_armed;
+
+/* Of one of them: what is left of its n, or -1. */
+static int worker_fault(long pid, unsigned int n)
+{
+	char text[64];
+	int fd, left = -1;
+
+	snprintf(text, sizeof(text), "/proc/%ld/fail-nth", pid);
+	fd = open(text, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	memset(text, 0, sizeof(text));
+	if (pread(fd, text, sizeof(text) - 1, 0) > 0)
+		left = atoi(text);
+	dprintf(fd, "%u", n);
+	close(fd);
+	return left;
+}
+
+void fault_arm_workers(unsigned int n)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *d;
+
+	must(proc ? 0 : -errno);
+	n_armed = 0;
+	while ((d = readdir(proc))) {
+		if (!is_worker(d->d_name) || n_armed == WORKERS_MAX)
+			continue;
+		armed[n_armed] = atol(d->d_name);
+		worker_fault(armed[n_armed++], n);
+	}
+	closedir(proc);
+}
+
+unsigned int fault_disarm_workers(void)
+{
+	unsigned int hits = 0, i;
+
+	for (i = 0; i < n_armed; i++)
+		hits += !worker_fault(armed[i], 0);
+	return hits;
 }
 
 /* ---- One call, again and again ------------------------------------------ */

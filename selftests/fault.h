@@ -44,6 +44,25 @@ extern struct link account_link;
 
 void account(struct account *out);
 
+/* ---- Netlink requests with a fault inside ------------------------------- */
+
+extern struct link fault_link;
+extern bool fault_answered;	/* the kernel's word on the last one came */
+
+/* Of our family (0) or another protocol: who lost something has to be replaced. */
+void fault_fresh(int protocol);
+/* Complete a message; it lives until the next one. */
+void fault_built(struct nl_msg *msg);
+/* Send it again under another number, and take the answer; no allocations. */
+int fault_request(void);
+
+/* ---- Faults in the kernel's own threads --------------------------------- */
+
+/* Each that may work for the module fails its own nth, once. */
+void fault_arm_workers(unsigned int n);
+/* How many did. */
+unsigned int fault_disarm_workers(void);
+
 /* ---- One call, again and again ------------------------------------------ */
 
 /*

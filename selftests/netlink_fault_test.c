@@ -9,70 +9,6 @@
 
 #define NAME	"fault"
 
-static struct nl_msg *message;
-static struct link asker;
-static char answer[65536];
-static bool answered;	/* the kernel's word came */
-
-/* Complete a message; it lives until the next one. */
-static void built(struct nl_msg *msg)
-{
-	if (message)
-		nlmsg_free(message);
-	nl_complete_msg(asker.sock, msg);
-	message = msg;
-}
-
-static bool last_of(ssize_t n, int *ret)
-{
-	struct nlmsghdr *nlh = (void *)answer;
-	struct nlmsgerr *e;
-
-	for (; NLMSG_OK(nlh, n); nlh = NLMSG_NEXT(nlh, n)) {
-		switch (nlh->nlmsg_type) {
-		case NLMSG_ERROR:
-			e = NLMSG_DATA(nlh);
-			*ret = e->error;
-			answered = true;
-			return true;
-		case NLMSG_DONE:
-			*ret = *(int *)NLMSG_DATA(nlh);
-			answered = true;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Send it again under another number, and take the answer; no allocations. */
-static int call_request(void)
-{
-	struct nlmsghdr *nlh = nlmsg_hdr(message);
-	int fd = nl_socket_get_fd(asker.sock);
-	int ret = 0;
-	ssize_t n;
-
-	nlh->nlmsg_seq++;
-	answered = false;
-	if (send(fd, nlh, nlh->nlmsg_len, 0) < 0)
-		return -errno;
-	do {
-		n = recv(fd, answer, sizeof(answer), MSG_DONTWAIT);
-		if (n < 0)
-			return -errno;
-	} while (!last_of(n, &ret));
-	return ret;
-}
-
-/* A socket that lost something has to be replaced. */
-static void fresh(void)
-{
-	if (asker.sock)
-		link_close(&asker);
-	must(link_open(&asker));
-	nl_socket_disable_seq_check(asker.sock);
-}
-
 static void gone(void)
 {
 	by_name(&account_link, BGDMA_CMD_PARTITION_DEL, NAME);
@@ -82,26 +18,26 @@ static void prepare_new(void)
 {
 	struct nl_msg *msg;
 
-	fresh();
-	msg = request(&asker, BGDMA_CMD_PARTITION_NEW, NLM_F_ACK);
+	fault_fresh(0);
+	msg = request(&fault_link, BGDMA_CMD_PARTITION_NEW, NLM_F_ACK);
 	nla_put_string(msg, BGDMA_A_PARTITION_NAME, NAME);
 	nla_put_u32(msg, BGDMA_A_PARTITION_DIM_X, 2);
 	nla_put_u32(msg, BGDMA_A_PARTITION_DIM_Y, 1);
 	nla_put_u32(msg, BGDMA_A_PARTITION_DIM_Z, 1);
-	built(msg);
+	fault_built(msg);
 }
 
 static void of_one(int cmd)
 {
 	struct nl_msg *msg;
 
-	fresh();
+	fault_fresh(0);
 	must(make(&account_link, NAME, 2));
-	msg = request(&asker, cmd, NLM_F_ACK);
+	msg = request(&fault_link, cmd, NLM_F_ACK);
 	nla_put_string(msg, BGDMA_A_PARTITION_NAME, NAME);
 	if (cmd == BGDMA_CMD_PARTITION_SET)
 		nla_put_u32(msg, BGDMA_A_PARTITION_MODE, 0666);
-	built(msg);
+	fault_built(msg);
 }
 
 static void prepare_set(void)
@@ -121,15 +57,15 @@ static void prepare_get(void)
 
 static void prepare_stats(void)
 {
-	fresh();
-	built(request(&asker, BGDMA_CMD_STATS_GET, NLM_F_ACK));
+	fault_fresh(0);
+	fault_built(request(&fault_link, BGDMA_CMD_STATS_GET, NLM_F_ACK));
 }
 
 #define PREPARE_DUMP(name, cmd)					\
 static void prepare_##name(void)				\
 {								\
-	fresh();						\
-	built(request(&asker, cmd, NLM_F_DUMP));		\
+	fault_fresh(0);						\
+	fault_built(request(&fault_link, cmd, NLM_F_DUMP));		\
 }
 
 PREPARE_DUMP(partitions, BGDMA_CMD_PARTITION_GET)
@@ -139,17 +75,17 @@ PREPARE_DUMP(counters, BGDMA_CMD_COUNTER_GET)
 PREPARE_DUMP(fifos, BGDMA_CMD_FIFO_GET)
 
 static const struct faulty requests[] = {
-	FAULTY_MAY("PARTITION_NEW", prepare_new, call_request, gone),
-	FAULTY_MAY("PARTITION_SET", prepare_set, call_request, gone),
-	FAULTY_MAY("PARTITION_DEL", prepare_del, call_request, gone),
-	FAULTY_MAY("PARTITION_GET", prepare_get, call_request, gone),
-	FAULTY_MAY("STATS_GET", prepare_stats, call_request, NULL),
-	FAULTY_MAY("PARTITION_GET dump", prepare_partitions, call_request,
+	FAULTY_MAY("PARTITION_NEW", prepare_new, fault_request, gone),
+	FAULTY_MAY("PARTITION_SET", prepare_set, fault_request, gone),
+	FAULTY_MAY("PARTITION_DEL", prepare_del, fault_request, gone),
+	FAULTY_MAY("PARTITION_GET", prepare_get, fault_request, gone),
+	FAULTY_MAY("STATS_GET", prepare_stats, fault_request, NULL),
+	FAULTY_MAY("PARTITION_GET dump", prepare_partitions, fault_request,
 		   NULL),
-	FAULTY_MAY("NODE_GET dump", prepare_nodes, call_request, NULL),
-	FAULTY_MAY("CTX_GET dump", prepare_contexts, call_request, NULL),
-	FAULTY_MAY("COUNTER_GET dump", prepare_counters, call_request, NULL),
-	FAULTY_MAY("FIFO_GET dump", prepare_fifos, call_request, NULL),
+	FAULTY_MAY("NODE_GET dump", prepare_nodes, fault_request, NULL),
+	FAULTY_MAY("CTX_GET dump", prepare_contexts, fault_request, NULL),
+	FAULTY_MAY("COUNTER_GET dump", prepare_counters, fault_request, NULL),
+	FAULTY_MAY("FIFO_GET dump", prepare_fifos, fault_request, NULL),
 };
 
 FIXTURE(fault)
@@ -209,11 +145,11 @@ TEST_F_TIMEOUT(fault, refused_is_not_done, 120)
 		prepare_new();
 		account(&before);
 		fault_arm(n);
-		ret = call_request();
+		ret = fault_request();
 		hit = fault_disarm();
 		account(&after);
 		there = !by_name(&account_link, BGDMA_CMD_PARTITION_GET, NAME);
-		if (answered)
+		if (fault_answered)
 			EXPECT_EQ(!ret, there);
 		EXPECT_EQ(!there, before.shown == after.shown);
 		gone();

@@ -33,7 +33,7 @@ bgdma_principal_at(const struct bgdma_ctx *target, const struct bgdma_stream *s)
 static inline bool bgdma_is_owner(const struct bgdma_ctx *target,
 				  const struct bgdma_principal *who)
 {
-	return who->incarnation == target->who.incarnation;
+	return bgdma_same(who, &target->who);
 }
 
 static inline int bgdma_fault(struct bgdma_stream *s, u32 code, u64 offset,

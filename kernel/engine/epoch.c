@@ -139,8 +139,7 @@ static bool bgdma_gate_closed(struct bgdma_region_gate *gate,
 	e = list_first_entry_or_null(&gate->held, struct bgdma_gate_epoch,
 				     node);
 	if (e)
-		return gate->exclusive &&
-		       e->who.incarnation != who->incarnation;
+		return gate->exclusive && !bgdma_same(&e->who, who);
 	/* One that waits for those inside to leave, or for who has his turn. */
 	e = list_first_entry_or_null(&gate->queue, struct bgdma_gate_epoch,
 				     node);
@@ -209,7 +208,7 @@ int bgdma_gate_enter(const struct bgdma_region *region, struct bgdma_stream *s,
 	if (!gate)
 		return epoch ? bgdma_fault(s, BGDMA_E_EPOCH_CLOSED, epoch, 0) :
 			       BGDMA_STEP_DONE;
-	if (!epoch && who->incarnation == gate->ctx->who.incarnation)
+	if (!epoch && bgdma_same(who, &gate->ctx->who))
 		return BGDMA_STEP_DONE;
 	code = bgdma_gate_try(gate, who, epoch, put, &event);
 	if (code == BGDMA_E_EPOCH_HELD && (s->x.desc.flags & BGDMA_DESC_HOLD)) {
@@ -296,7 +295,7 @@ static u32 bgdma_epochs_of(struct bgdma_region_gate *gate,
 
 	lockdep_assert_held(&gate->lock);
 	hlist_for_each_entry(e, bgdma_gate_bucket(gate, who), same)
-		n += e->who.incarnation == who->incarnation;
+		n += bgdma_same(&e->who, who);
 	return n;
 }
 

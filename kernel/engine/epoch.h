@@ -23,7 +23,7 @@ bgdma_epoch_find(struct bgdma_region_gate *gate,
 
 	lockdep_assert_held(&gate->lock);
 	hlist_for_each_entry(e, bgdma_gate_bucket(gate, who), same) {
-		if (e->id == id && e->who.incarnation == who->incarnation)
+		if (e->id == id && bgdma_same(&e->who, who))
 			return e;
 	}
 	return NULL;

@@ -46,6 +46,7 @@ struct bgdma_tx;
  * @owner: incarnation of the context that has bound it
  * @member: of who asked, and is a member
  * @number: of the group
+ * @rank: node of who asked
  * @gone: the partition's count when it was looked up: as long as that stands, the
  *	binding is there
  */
@@ -54,6 +55,7 @@ struct bgdma_group_memo {
 	u32 owner;
 	u32 member;
 	u32 number;
+	u32 rank;
 	u64 gone;
 };
 

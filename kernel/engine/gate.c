@@ -68,7 +68,7 @@ static bool bgdma_gate_peer_down(struct bgdma_region_gate *gate,
 	hlist_for_each_entry_safe(e, next, bgdma_gate_bucket(gate, peer),
 				  same) {
 		--*looks;
-		if (gate->dead || e->who.incarnation != peer->incarnation)
+		if (gate->dead || !bgdma_same(&e->who, peer))
 			continue;
 		bgdma_epoch_out(gate, e);
 		list_add_tail(&e->node, &out);

@@ -345,7 +345,7 @@ static const struct bgdma_group *bgdma_group_for(struct bgdma_ctx *ctx,
 
 	/* No context has the incarnation 0 of an empty memo. */
 	if (memo->owner == ctx->who.incarnation &&
-	    memo->member == who->incarnation &&
+	    memo->member == who->incarnation && memo->rank == who->rank &&
 	    memo->number == s->group - 1 && memo->gone == gone)
 		return memo->group;
 	group = bgdma_group_at(part, s->group - 1, ctx->rank);
@@ -354,7 +354,7 @@ static const struct bgdma_group *bgdma_group_for(struct bgdma_ctx *ctx,
 	*memo = (struct bgdma_group_memo) {
 		.group = group, .owner = ctx->who.incarnation,
 		.member = who->incarnation, .number = s->group - 1,
-		.gone = gone,
+		.rank = who->rank, .gone = gone,
 	};
 	return group;
 }

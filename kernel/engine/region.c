@@ -366,7 +366,7 @@ static bool bgdma_region_may(const struct bgdma_region *region,
 {
 	u64 bound = 0;	/* where no grant ends */
 
-	if (who->incarnation == ctx->who.incarnation) {
+	if (bgdma_same(who, &ctx->who)) {
 		if (region->rights & bgdma_local_right(rights))
 			return true;
 	} else if (bgdma_granted(&region->grants, who, rights, off, len,

@@ -45,7 +45,7 @@ bgdma_region_again(struct bgdma_ctx *ctx, u32 handle,
 		return false;
 	if (unlikely(off > region->length || len > region->length - off))
 		return false;
-	if (who->incarnation == ctx->who.incarnation) {
+	if (bgdma_same(who, &ctx->who)) {
 		if (unlikely(!(region->rights & bgdma_local_right(rights))))
 			return false;
 	} else {

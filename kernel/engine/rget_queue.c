@@ -138,16 +138,6 @@ void bgdma_rgq_free(struct bgdma_rget_queue *queue)
 	bgdma_rgq_free_memory(queue);
 }
 
-static bool bgdma_same(const struct bgdma_principal *a,
-		       const struct bgdma_principal *b)
-{
-	/*
-	 * Incarnations are unique among all who live, and a kernel's own ever;
-	 * but who was here may be dead, and another kernel have his now.
-	 */
-	return a->incarnation == b->incarnation && a->rank == b->rank;
-}
-
 /*
  * Give an empty sub-queue to a sender. The sub-queue may still execute the
  * last descriptor of its former sender, so it must be owned to change hands.

@@ -100,6 +100,14 @@ static bool bgdma_tx_dealt(struct bgdma_tx_flow *flow, u32 cum)
 	return false;
 }
 
+/* Why a transfer was refused: something that there is. */
+static u32 bgdma_tx_code(const struct bgdma_wire_result *r)
+{
+	u32 code = le32_to_cpu(r->code);
+
+	return code && code <= BGDMA_E_TIMEOUT ? code : BGDMA_E_ABORTED;
+}
+
 static void bgdma_tx_results(struct bgdma_tx_flow *flow,
 			     const struct bgdma_frame *f)
 {
@@ -110,7 +118,7 @@ static void bgdma_tx_results(struct bgdma_tx_flow *flow,
 	for (i = 0; i < le16_to_cpu(f->packets); i++, r++) {
 		if ((s32)(le32_to_cpu(r->psn) - flow->una) >= 0)
 			bgdma_sent_failed(flow->tx, le32_to_cpu(r->id),
-					  le32_to_cpu(r->code),
+					  bgdma_tx_code(r),
 					  le64_to_cpu(r->offset),
 					  le64_to_cpu(r->bound));
 	}

@@ -93,31 +93,19 @@ int bgdma_nodes_write(const struct bgdma_nodes *nodes, u32 size,
 /**
  * bgdma_nodes_read() - take nodes out of a frame
  * @nodes: filled in
- * @size: nodes of the partition
- * @run: of the frame, room for BGDMA_WIRE_RUNS
- * @n: so many runs, as the frame says
- *
- * Return: false if these are no nodes of the partition, in order.
+ * @run: of the frame, which bgdma_wire_runs_check() found good
+ * @n: so many runs
  */
-bool bgdma_nodes_read(struct bgdma_nodes *nodes, u32 size,
+void bgdma_nodes_read(struct bgdma_nodes *nodes,
 		      const struct bgdma_wire_run *run, u32 n)
 {
 	u32 i;
 
-	if (!n || n > BGDMA_WIRE_RUNS)
-		return false;
 	for (i = 0; i < n; i++) {
-		u32 first = le32_to_cpu(run[i].first);
-		u32 last = le32_to_cpu(run[i].last);
-
-		if (first > last || last >= size ||
-		    (i && first <= nodes->run[i - 1].last))
-			return false;
-		nodes->run[i].first = first;
-		nodes->run[i].last = last;
+		nodes->run[i].first = le32_to_cpu(run[i].first);
+		nodes->run[i].last = le32_to_cpu(run[i].last);
 	}
 	nodes->n = n;
-	return true;
 }
 
 /**

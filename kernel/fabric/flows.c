@@ -97,8 +97,8 @@ static struct bgdma_ctx *bgdma_ghost_new(struct bgdma_flows *flows, u64 kernel,
  * Whoever had its place before is gone.
  *
  * Context: flows.mutex held; may sleep.
- * Return: the stand-in, which stays until bgdma_ghost_gone(); NULL where there is
- * a later one in its place, or no memory.
+ * Return: the stand-in, which stays until bgdma_ghost_gone(); -ESTALE where there
+ * is a later one in its place; or -ENOMEM.
  */
 struct bgdma_ctx *bgdma_ghost_get(struct bgdma_flows *flows, u64 kernel,
 				  u32 rank, u16 ctx, u32 incarnation)
@@ -111,15 +111,15 @@ struct bgdma_ctx *bgdma_ghost_get(struct bgdma_flows *flows, u64 kernel,
 	/* Numbers of contexts only grow; a kernel's is what its peers say. */
 	if (ghost && ctx != BGDMA_CTX_ANY &&
 	    (s32)(incarnation - ghost->who.incarnation) < 0)
-		return NULL;
+		return ERR_PTR(-ESTALE);
 	if (ghost)
 		bgdma_ghost_gone(flows, ghost);
 	ghost = bgdma_ghost_new(flows, kernel, rank, ctx, incarnation);
 	if (!ghost)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	if (xa_err(xa_store(&flows->ghosts, key, ghost, GFP_KERNEL))) {
 		bgdma_ctx_put(ghost);
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	}
 	return ghost;
 }

@@ -338,6 +338,12 @@ void bgdma_frame_receive(struct bgdma_link *link, struct sk_buff *skb)
 		bgdma_frame_forward(link, skb);
 		return;
 	}
+	/* Nobody else speaks for those who live here. */
+	if (bgdma_nodes_have(&ether->local, le32_to_cpu(f->src_rank))) {
+		atomic64_inc(&link->stats[BGDMA_LINK_RX_STRANGE]);
+		kfree_skb(skb);
+		return;
+	}
 	if (!bgdma_inbox_put(ether->flows, skb)) {
 		atomic64_inc(&link->stats[BGDMA_LINK_RX_DROPPED]);
 		kfree_skb(skb);

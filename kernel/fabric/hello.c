@@ -410,41 +410,17 @@ static bool bgdma_peer_proved(const struct bgdma_link *link, const u8 *mac)
 	return false;
 }
 
-/* A name that may be shown: as bgdma_config_name() takes it. */
-static bool bgdma_hello_name(const char *name)
-{
-	size_t len = strnlen(name, BGDMA_NAME_MAX), i;
-
-	for (i = 0; i < len; i++) {
-		if (name[i] <= ' ' || name[i] >= 0x7f || name[i] == '/')
-			return false;
-	}
-	return len && len < BGDMA_NAME_MAX;
-}
-
 /* What is in a HELLO, if it is well formed. */
 static bool bgdma_hello_read(const struct bgdma_wire_hello *hello,
 			     struct bgdma_peer *peer)
 {
-	u64 size = 1;
 	int i;
 
-	if (!bgdma_hello_name(hello->name) || !hello->kernel ||
-	    le32_to_cpu(hello->heard) > BGDMA_WIRE_HEARD ||
-	    le32_to_cpu(hello->torus) > 7 || !hello->every ||
-	    le32_to_cpu(hello->every) > BGDMA_LINK_HELLO_MAX ||
-	    le32_to_cpu(hello->mtu) > BGDMA_WIRE_MTU_MAX)
+	if (!bgdma_wire_hello_check(hello))
 		return false;
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 3; i++)
 		peer->dims[i] = le32_to_cpu(hello->dims[i]);
-		if (!peer->dims[i] || peer->dims[i] > 1024)
-			return false;
-		size *= peer->dims[i];
-	}
-	if (size > BGDMA_RANK_MAX + 1ULL ||
-	    !bgdma_nodes_read(&peer->nodes, size, hello->run,
-			      le32_to_cpu(hello->runs)))
-		return false;
+	bgdma_nodes_read(&peer->nodes, hello->run, le32_to_cpu(hello->runs));
 	peer->torus = le32_to_cpu(hello->torus);
 	peer->mtu = le32_to_cpu(hello->mtu);
 	peer->every = le32_to_cpu(hello->every);

@@ -119,8 +119,9 @@ void bgdma_kernels_free(struct bgdma_ether *ether)
  * @arg: for it
  *
  * Context: may sleep; no lock held.
+ * Return: false: no memory, and none was told.
  */
-void bgdma_kernels_each(struct bgdma_ether *ether, bgdma_kernels_fn *fn,
+bool bgdma_kernels_each(struct bgdma_ether *ether, bgdma_kernels_fn *fn,
 			void *arg)
 {
 	struct bgdma_kernel *kernel;
@@ -139,6 +140,7 @@ void bgdma_kernels_each(struct bgdma_ether *ether, bgdma_kernels_fn *fn,
 	for (i = 0; i < n; i++)
 		fn(ether, ranks[i], arg);
 	kvfree(ranks);
+	return ranks;
 }
 
 /* ---- STATE out ----------------------------------------------------------- */
@@ -259,23 +261,6 @@ static void bgdma_state_catch_up(struct bgdma_ether *ether,
 
 /* ---- STATE in ------------------------------------------------------------ */
 
-static bool bgdma_state_good(const struct bgdma_ether *ether,
-			     const struct bgdma_wire_state *state)
-{
-	struct bgdma_nodes *nodes;
-	bool good;
-
-	if (!state->kernel || !state->seq ||
-	    le32_to_cpu(state->peers) > BGDMA_WIRE_PEERS ||
-	    le32_to_cpu(state->flags) & ~BGDMA_WIRE_STATE_FLAGS)
-		return false;
-	nodes = kmalloc(sizeof(*nodes), GFP_KERNEL);
-	good = nodes && bgdma_nodes_read(nodes, ether->part->size, state->run,
-					 le32_to_cpu(state->runs));
-	kfree(nodes);
-	return good;
-}
-
 static bool bgdma_state_proved(const struct bgdma_ether *ether,
 			       const struct bgdma_wire_state *state)
 {
@@ -379,7 +364,7 @@ void bgdma_state_receive(struct bgdma_link *link, const struct sk_buff *skb)
 	struct bgdma_kernel *kernel;
 	u64 from;
 
-	if (!bgdma_state_good(ether, state)) {
+	if (!bgdma_wire_state_check(state, ether->part->size)) {
 		bgdma_link_count(link, BGDMA_LINK_RX_MALFORMED);
 		return;
 	}

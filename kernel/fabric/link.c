@@ -135,43 +135,14 @@ int bgdma_link_xmit(struct bgdma_link *link, struct sk_buff *skb,
 
 /* ---- Frames in ----------------------------------------------------------- */
 
-/* Bytes that the head of a frame must have; 0: of no frame. */
-static unsigned int bgdma_head_bytes(const struct bgdma_frame *frame)
-{
-	unsigned int packets = le16_to_cpu(frame->packets);
-	unsigned int head = sizeof(*frame);
-
-	switch (frame->type) {
-	case BGDMA_FRAME_DATA:
-		if (!packets)
-			return 0;
-		return head + packets * sizeof(struct bgdma_wire_packet);
-	case BGDMA_FRAME_ACK:
-		if (packets > BGDMA_WIRE_RESULTS)
-			return 0;
-		return head + sizeof(struct bgdma_wire_ack) +
-		       packets * sizeof(struct bgdma_wire_result);
-	case BGDMA_FRAME_HELLO:
-		return packets ? 0 : head + sizeof(struct bgdma_wire_hello);
-	case BGDMA_FRAME_STATE:
-		return packets ? 0 : head + sizeof(struct bgdma_wire_state);
-	default:
-		return 0;
-	}
-}
-
 /* What is wrong with a frame; BGDMA_LINK_RX_FRAMES: nothing. */
 static enum bgdma_link_stat bgdma_head_check(const struct bgdma_link *link,
 					     struct sk_buff *skb)
 {
 	const struct bgdma_frame *frame = (void *)skb->data;
-	unsigned int head = bgdma_head_bytes(frame);
-	u32 bytes = le32_to_cpu(frame->bytes);
+	u32 head = le16_to_cpu(frame->head), bytes = le32_to_cpu(frame->bytes);
 
-	if (!head || head != le16_to_cpu(frame->head) ||
-	    frame->flags & ~BGDMA_FRAME_FLAGS || head > skb->len ||
-	    bytes > skb->len - head ||
-	    (bytes && frame->type != BGDMA_FRAME_DATA))
+	if (!bgdma_wire_head_check(frame, skb->len))
 		return BGDMA_LINK_RX_MALFORMED;
 	if (!pskb_may_pull(skb, head))
 		return BGDMA_LINK_RX_DROPPED;

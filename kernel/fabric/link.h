@@ -27,6 +27,7 @@
 #include <linux/bgdma_netlink.h>
 
 #include "../bgdma.h"
+#include "check.h"
 #include "route.h"
 #include "wire.h"
 
@@ -43,7 +44,6 @@
 #define BGDMA_LINKS_NET_MAX	256
 
 #define BGDMA_LINK_HELLO_MS	1000
-#define BGDMA_LINK_HELLO_MAX	60000
 #define BGDMA_LINK_HELLO_FAST_MS	100
 #define BGDMA_LINK_TIMEOUT_MS	10000
 #define BGDMA_LINK_WINDOW	256
@@ -268,7 +268,7 @@ struct bgdma_ether {
 typedef void bgdma_kernels_fn(struct bgdma_ether *ether, u32 rank, void *arg);
 
 /* kernels.c */
-void bgdma_kernels_each(struct bgdma_ether *ether, bgdma_kernels_fn *fn,
+bool bgdma_kernels_each(struct bgdma_ether *ether, bgdma_kernels_fn *fn,
 			void *arg);
 
 /* Of a partition, or NULL; the first link may make one while others look. */
@@ -289,7 +289,7 @@ bool bgdma_nodes_overlap(const struct bgdma_nodes *a,
 			 const struct bgdma_nodes *b, u32 *rank);
 int bgdma_nodes_write(const struct bgdma_nodes *nodes, u32 size,
 		      struct bgdma_wire_run *run);
-bool bgdma_nodes_read(struct bgdma_nodes *nodes, u32 size,
+void bgdma_nodes_read(struct bgdma_nodes *nodes,
 		      const struct bgdma_wire_run *run, u32 n);
 struct bgdma_shape bgdma_shape_of(const struct bgdma_partition *part);
 u64 bgdma_ether_proof(const struct bgdma_ether *ether,

@@ -72,12 +72,13 @@ static void bgdma_partition_free(struct kref *ref)
 	struct bgdma_partition *part =
 		container_of(ref, struct bgdma_partition, ref);
 
+	/* What has begun to arrive looks for its target once more. */
+	bgdma_ether_free(part->ether);
 	xa_destroy(&part->ctxs);
 	xa_destroy(&part->nodes);
 	xa_destroy(&part->groups);
 	xa_destroy(&part->members);
 	kvfree(part->first);
-	bgdma_ether_free(part->ether);
 	mutex_destroy(&part->lock);
 	mutex_destroy(&part->stats_lock);
 	kfree(part);

@@ -136,14 +136,7 @@ static void bgdma_remote_head(const struct bgdma_stream *s,
 			      u32 bytes)
 {
 	p->desc = s->x.desc;
-	/* A gate answers with it. */
-	if (!bgdma_op_is_gate(p->desc.op))
-		p->desc.inj_ctr = cpu_to_le32(BGDMA_NONE);
-	if (!(p->desc.flags & BGDMA_DESC_INLINE)) {
-		/* Nobody there can use them. */
-		p->desc.u.at.src_region = cpu_to_le32(BGDMA_NONE);
-		p->desc.u.at.src_off = 0;
-	}
+	bgdma_wire_strip(&p->desc);
 	p->id = cpu_to_le32(s->x.id);
 	p->offset = cpu_to_le32(offset);
 	p->bytes = cpu_to_le32(bytes);

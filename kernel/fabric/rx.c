@@ -184,7 +184,7 @@ static struct bgdma_rx_flow *bgdma_rx_new(struct bgdma_flows *flows,
 		return NULL;
 	ghost = bgdma_ghost_get(flows, le64_to_cpu(f->kernel), key->src,
 				key->ctx, key->inc);
-	if (!ghost)
+	if (IS_ERR(ghost))
 		return NULL;
 	flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);
 	if (!flow)

@@ -60,7 +60,8 @@ static bool bgdma_voice_frame(struct bgdma_tx *tx, u32 dst,
 	return true;
 }
 
-static void bgdma_voice_say(struct bgdma_ether *ether, u32 dst,
+/* False: no memory. */
+static bool bgdma_voice_try(struct bgdma_ether *ether, u32 dst,
 			    const struct bgdma_wire_packet *p,
 			    const void *payload, u32 n)
 {
@@ -72,7 +73,14 @@ static void bgdma_voice_say(struct bgdma_ether *ether, u32 dst,
 	spin_unlock(&tx->lock);
 	if (said)
 		bgdma_tx_flush(tx, false);
-	else
+	return said;
+}
+
+static void bgdma_voice_say(struct bgdma_ether *ether, u32 dst,
+			    const struct bgdma_wire_packet *p,
+			    const void *payload, u32 n)
+{
+	if (!bgdma_voice_try(ether, dst, p, payload, n))
 		pr_warn_ratelimited("bgdma: no memory to tell node %u something\n",
 				    dst);
 }
@@ -169,7 +177,9 @@ static void bgdma_parting_tell(struct bgdma_ether *ether, u32 dst, void *arg)
 	};
 	const struct bgdma_wire_packet p = { .kind = BGDMA_WIRE_GONE };
 
-	bgdma_voice_say(ether, dst, &p, &gone, sizeof(gone));
+	/* Else some would wait for it for ever. */
+	while (!bgdma_voice_try(ether, dst, &p, &gone, sizeof(gone)))
+		msleep(20);
 }
 
 static void bgdma_parting_work(struct work_struct *work)
@@ -177,7 +187,9 @@ static void bgdma_parting_work(struct work_struct *work)
 	struct bgdma_parting *parting =
 		container_of(work, struct bgdma_parting, work);
 
-	bgdma_kernels_each(parting->ether, bgdma_parting_tell, parting);
+	while (!bgdma_kernels_each(parting->ether, bgdma_parting_tell,
+				   parting))
+		msleep(20);
 	bgdma_busy_put(&parting->ether->flows->busy);
 	kfree(parting);
 }
@@ -285,7 +297,11 @@ static void bgdma_hear_answer(struct bgdma_rx_flow *flow,
 		.epoch = le32_to_cpu(wire->epoch),
 		.code = le32_to_cpu(wire->code),
 	};
+	u64 home = bgdma_way_kernel(flow->ether, from.rank);
 
+	/* Whose gate it is lives there. */
+	if (home && home != bgdma_ghost_kernel(flow->s.ctx))
+		return;
 	bgdma_slice_begin();
 	target = bgdma_hear_target(flow, p);
 	if (target) {
@@ -354,10 +370,13 @@ static void bgdma_news_work(struct work_struct *work)
 	struct bgdma_ctx *ghost;
 
 	mutex_lock(&flows->mutex);
-	ghost = bgdma_ghost_get(flows, news->kernel, le32_to_cpu(gone->rank),
-				le16_to_cpu(gone->ctx),
-				le32_to_cpu(gone->incarnation));
-	if (ghost) {
+	while ((ghost = bgdma_ghost_get(flows, news->kernel,
+					le32_to_cpu(gone->rank),
+					le16_to_cpu(gone->ctx),
+					le32_to_cpu(gone->incarnation))) ==
+	       ERR_PTR(-ENOMEM))
+		msleep(20);
+	if (!IS_ERR(ghost)) {
 		ghost->user->uid = make_kuid(&init_user_ns,
 					     le32_to_cpu(gone->uid));
 		bgdma_ghost_gone(flows, ghost);

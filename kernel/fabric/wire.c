@@ -1,15 +1,141 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Is what came over a link well-formed? Pure: looks at nothing but the head of a
- * frame, whose checksum was right, so who sends nonsense does so on purpose.
+ * frame. But for bgdma_wire_head_check() its checksum was right, so who sends
+ * nonsense does so on purpose. tools/fuzz/wire.c is about this file.
  */
-#ifdef __KERNEL__
 #include <linux/build_bug.h>
+#include <linux/string.h>
 
-#include <asm/byteorder.h>
-#endif
-
+#include "../bgdma.h"
 #include "check.h"
+
+/* --------------------------------------------------------------------- */
+/* Any frame                                                              */
+
+/* Bytes that the head of a frame must have; 0: of no frame. */
+static u32 bgdma_wire_head(const struct bgdma_frame *f)
+{
+	u32 packets = le16_to_cpu(f->packets);
+
+	switch (f->type) {
+	case BGDMA_FRAME_DATA:
+		if (!packets)
+			return 0;
+		return sizeof(*f) + packets * sizeof(struct bgdma_wire_packet);
+	case BGDMA_FRAME_ACK:
+		if (packets > BGDMA_WIRE_RESULTS)
+			return 0;
+		return sizeof(*f) + sizeof(struct bgdma_wire_ack) +
+		       packets * sizeof(struct bgdma_wire_result);
+	case BGDMA_FRAME_HELLO:
+		return packets ? 0 :
+			sizeof(*f) + sizeof(struct bgdma_wire_hello);
+	case BGDMA_FRAME_STATE:
+		return packets ? 0 :
+			sizeof(*f) + sizeof(struct bgdma_wire_state);
+	default:
+		return 0;
+	}
+}
+
+/**
+ * bgdma_wire_head_check() - has a frame the head that its type asks for?
+ * @f: the fixed part of it, which is there, of our version
+ * @len: bytes of all that came
+ *
+ * Return: true if f.head bytes came, and f.bytes behind them.
+ */
+bool bgdma_wire_head_check(const struct bgdma_frame *f, u32 len)
+{
+	u32 head = bgdma_wire_head(f), bytes = le32_to_cpu(f->bytes);
+
+	return head && head == le16_to_cpu(f->head) && head <= len &&
+	       bytes <= len - head && !(f->flags & ~BGDMA_FRAME_FLAGS) &&
+	       (!bytes || f->type == BGDMA_FRAME_DATA);
+}
+
+/* --------------------------------------------------------------------- */
+/* About kernels                                                          */
+
+/**
+ * bgdma_wire_runs_check() - are these nodes of a partition, in order?
+ * @run: room for BGDMA_WIRE_RUNS
+ * @n: so many, as the frame says
+ * @size: nodes of the partition
+ */
+bool bgdma_wire_runs_check(const struct bgdma_wire_run *run, u32 n, u32 size)
+{
+	u32 i;
+
+	if (!n || n > BGDMA_WIRE_RUNS)
+		return false;
+	for (i = 0; i < n; i++) {
+		u32 first = le32_to_cpu(run[i].first);
+		u32 last = le32_to_cpu(run[i].last);
+
+		if (first > last || last >= size ||
+		    (i && first <= le32_to_cpu(run[i - 1].last)))
+			return false;
+	}
+	return true;
+}
+
+/* A name that may be shown: as bgdma_config_name() takes it. */
+static bool bgdma_wire_name(const char *name)
+{
+	size_t len = strnlen(name, BGDMA_NAME_MAX), i;
+
+	for (i = 0; i < len; i++) {
+		if (name[i] <= ' ' || name[i] >= 0x7f || name[i] == '/')
+			return false;
+	}
+	return len && len < BGDMA_NAME_MAX;
+}
+
+/**
+ * bgdma_wire_hello_check() - can a HELLO be what a kernel says?
+ * @hello: all of it
+ */
+bool bgdma_wire_hello_check(const struct bgdma_wire_hello *hello)
+{
+	u64 size = 1;
+	int i;
+
+	if (!bgdma_wire_name(hello->name) || !hello->kernel ||
+	    le32_to_cpu(hello->heard) > BGDMA_WIRE_HEARD ||
+	    le32_to_cpu(hello->torus) > 7 || !hello->every ||
+	    le32_to_cpu(hello->every) > BGDMA_LINK_HELLO_MAX ||
+	    le32_to_cpu(hello->mtu) > BGDMA_WIRE_MTU_MAX)
+		return false;
+	for (i = 0; i < 3; i++) {
+		u32 dim = le32_to_cpu(hello->dims[i]);
+
+		if (!dim || dim > 1024)
+			return false;
+		size *= dim;
+	}
+	return size <= BGDMA_RANK_MAX + 1ULL &&
+	       bgdma_wire_runs_check(hello->run, le32_to_cpu(hello->runs),
+				     size);
+}
+
+/**
+ * bgdma_wire_state_check() - can a STATE be what a kernel says?
+ * @state: all of it
+ * @size: nodes of the partition
+ */
+bool bgdma_wire_state_check(const struct bgdma_wire_state *state, u32 size)
+{
+	return state->kernel && state->seq &&
+	       le32_to_cpu(state->peers) <= BGDMA_WIRE_PEERS &&
+	       !(le32_to_cpu(state->flags) & ~BGDMA_WIRE_STATE_FLAGS) &&
+	       bgdma_wire_runs_check(state->run, le32_to_cpu(state->runs),
+				     size);
+}
+
+/* --------------------------------------------------------------------- */
+/* Data and acknowledgments                                               */
 
 static bool bgdma_wire_inline(const struct bgdma_wire_packet *p, u32 length)
 {
@@ -108,6 +234,21 @@ bool bgdma_wire_packet_check(const struct bgdma_wire_packet *p)
 		return bytes == fixed[p->kind];
 	default:
 		return false;
+	}
+}
+
+/**
+ * bgdma_wire_strip() - what others get to see of a descriptor
+ * @d: as its origin executes it; without what only the origin can use
+ */
+void bgdma_wire_strip(struct bgdma_desc *d)
+{
+	/* A gate answers with it. */
+	if (!bgdma_op_is_gate(d->op))
+		d->inj_ctr = cpu_to_le32(BGDMA_NONE);
+	if (!(d->flags & BGDMA_DESC_INLINE)) {
+		d->u.at.src_region = cpu_to_le32(BGDMA_NONE);
+		d->u.at.src_off = 0;
 	}
 }
 

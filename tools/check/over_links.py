@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of one kernel that run in a network namespace for each node, too, and what
+the links between these do: for check and for coverage."""
+
+# What it is called: how much more time it needs, the links, the tests.
+LINKS = {
+    "one MTU": (1, {}, "put_test counter_test gate_end_test "
+                       "sys_dispatch_test msg_test rma_window_test"),
+    "a jumbo MTU": (1, {"MTU": "9000"}, "put_test atomic_test"),
+    "that lose and spoil": (
+        3, {"NETEM": "loss 5% duplicate 2% reorder 10% delay 1ms corrupt 1%"},
+        "put_test memfifo_test counter_test"),
+}
+
+
+def commands(slow=1):
+    """(what it is called, command) of each, where all takes so much longer."""
+    for what, (slower, links, tests) in LINKS.items():
+        words = [f"BGDMA_TEST_{name}='{value}'"
+                 for name, value in links.items()]
+        if slow * slower > 1:
+            words.append(f"BGDMA_TEST_SLOW={slow * slower}")
+        yield what, " ".join(["BGDMA_TEST_LINKS=1", *words, "/selftests/run",
+                              tests])
