@@ -89,7 +89,7 @@ bool links_new(const char *dims, const char *more)
 	uint32_t rank;
 
 	nodes = 0;
-	if (!getenv("BGDMA_TEST_LINKS") || size_of(dims) > LINKS_MAX)
+	if (!links_wanted() || size_of(dims) > LINKS_MAX)
 		return false;
 	home = here();
 	shell("/usr/bin/ip link add bridge type bridge && /usr/bin/ip link set bridge up");
@@ -111,6 +111,11 @@ void links_leave(void)
 {
 	if (nodes)
 		must(setns(home, CLONE_NEWNET) ? -errno : 0);
+}
+
+bool links_wanted(void)
+{
+	return getenv("BGDMA_TEST_LINKS");
 }
 
 bool links_used(void)

@@ -27,7 +27,8 @@ bool links_new(const char *dims, const char *more);
 void links_enter(uint32_t rank);
 void links_leave(void);
 
-/* Is the partition spread over namespaces? */
+/* Is the partition spread over namespaces? And is the next to be? */
 bool links_used(void);
+bool links_wanted(void);
 
 #endif /* BGDMA_SELFTESTS_LINKS_H */

@@ -274,6 +274,8 @@ static bool bgdma_frame_leave(struct bgdma_ether *ether, struct sk_buff *skb,
 			return false;
 	} while (!way.peer);
 	f->at = cpu_to_le32(way.rank);
+	if (f->flags & BGDMA_FRAME_AGAIN)
+		atomic64_inc(&way.peer->link->stats[BGDMA_LINK_TX_AGAIN]);
 	bgdma_link_xmit(way.peer->link, skb, way.peer->mac);
 	return true;
 }

@@ -524,6 +524,35 @@ static void bgdma_tx_work(struct work_struct *work)
 	bgdma_tx_stop(tx);
 }
 
+/* No device of ours is up: it is not the others who are dead. */
+static bool bgdma_tx_alone(const struct bgdma_ether *ether)
+{
+	struct bgdma_link *link;
+	bool any = false, up = false;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(link, &ether->links, node) {
+		any = true;
+		up |= READ_ONCE(link->up);
+	}
+	rcu_read_unlock();
+	return any && !up;
+}
+
+static void bgdma_tx_lose_flow(struct bgdma_tx_flow *flow)
+{
+	struct bgdma_ether *ether = flow->tx->ether;
+	u32 dead = BGDMA_ROUTE_NONE;
+
+	if (bgdma_tx_alone(ether))
+		dead = bgdma_way_dead(ether, flow->key.src, flow->key.dst);
+	if (dead == BGDMA_ROUTE_NONE)
+		bgdma_tx_fail(flow, BGDMA_E_PEER_DOWN, flow->key.dst, 0);
+	else
+		bgdma_tx_fail(flow, BGDMA_E_LINK_DOWN, dead / BGDMA_DIRECTIONS,
+			      dead % BGDMA_DIRECTIONS);
+}
+
 static void bgdma_tx_lose(struct bgdma_tx *tx, u64 kernel)
 {
 	struct bgdma_tx_flow *flow;
@@ -532,8 +561,7 @@ static void bgdma_tx_lose(struct bgdma_tx *tx, u64 kernel)
 	if (!tx->dead) {
 		list_for_each_entry(flow, &tx->flows, node) {
 			if (flow->kernel == kernel)
-				bgdma_tx_fail(flow, BGDMA_E_PEER_DOWN,
-					      flow->key.dst, 0);
+				bgdma_tx_lose_flow(flow);
 		}
 	}
 	spin_unlock(&tx->lock);

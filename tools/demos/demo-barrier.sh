@@ -9,9 +9,11 @@
 # COUNT barriers: a million, or what BGDMA_BARRIERS says.
 
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tools/demos/nodes.sh
+. "$here/nodes.sh"
 count=${1:-${BGDMA_BARRIERS:-1000000}}
 dir=$(mktemp -d) || exit 1
-bgdma partition add demo dims 4x1x1 || exit 1
+nodes_new 4x1x1 || exit 1
 export BGDMA_SIZE=4 BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
 mkdir "$dir/job"
 : >"$dir/board"
@@ -28,7 +30,7 @@ echo "barrier: four processes, $count back to back, and $(nproc) that are busy"
 # Seen as it comes: a million take minutes where the processors are emulated.
 {
 	for rank in 0 1 2 3; do
-		BGDMA_RANK=$rank "$here/barrier" "$dir/board" "$count" 2>&1 &
+		on "$rank" "$here/barrier" "$dir/board" "$count" 2>&1 &
 	done
 	wait
 } | tee "$dir/out" | while IFS= read -r line; do
@@ -49,6 +51,6 @@ said "process 0 enters: counters  2 -2  2 -2\$"
 said "process 1 enters: counters  1  1  1 -3\$"
 said "process 3 enters: counters  0  0  0  0\$"
 said "^$count barriers, .* the counter is 0\$"
-bgdma partition del demo
+nodes_end
 rm -rf "$dir"
 exit $result

@@ -9,6 +9,8 @@
 # counted. Works with busybox, too.
 
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tools/demos/nodes.sh
+. "$here/nodes.sh"
 file=$1
 if ! [ -s "$file" ]; then
 	echo "usage: demo-chain FILE" >&2
@@ -22,7 +24,7 @@ leave() {
 	for pid in $pid0 $pid1; do
 		kill -9 "$pid"
 	done 2>/dev/null
-	bgdma partition del demo
+	nodes_end
 	rm -rf "$dir"
 	exit "$1"
 }
@@ -41,8 +43,7 @@ start() {
 		else
 			set -- "$here/chain" "$@"
 		fi
-		BGDMA_RANK=$rank BGDMA_SIZE=2 BGDMA_JOB_DIR="$dir/job" \
-			BGDMA_PARTITION=demo "$@" >"$dir/out.$rank" 2>&1 &
+		on $rank "$@" >"$dir/out.$rank" 2>&1 &
 		eval "pid$rank=$!"
 		[ "$trace" = yes ] && shift 5 || shift
 	done
@@ -104,9 +105,12 @@ count() {
 	finish >&2 && calls
 }
 
-bgdma partition add demo dims 2x1x1 poll-ns 1000000000 || exit 1
+export BGDMA_SIZE=2 BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
+nodes_new 2x1x1 poll-ns 1000000000 || exit 1
 few=2
 many=20000
+# A portion that is lost is sent again after milliseconds.
+[ "$BGDMA_TORUS" != lossy ] || many=1000
 bytes=$(wc -c <"$file")
 [ "$bytes" -gt 1000000 ] || many=$((bytes / 64 + 2))
 echo "self-pacing chain: $bytes bytes"

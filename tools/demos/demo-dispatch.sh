@@ -7,17 +7,19 @@
 #	demo-dispatch
 
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tools/demos/nodes.sh
+. "$here/nodes.sh"
 dir=$(mktemp -d) || exit 1
-bgdma partition add demo dims 3x1x1 || exit 1
+nodes_new 3x1x1 || exit 1
 export BGDMA_SIZE=3 BGDMA_PARTITION=demo
 
 # job NAME ODD: three processes; the third registers ODD, if that is not empty.
 job() {
 	mkdir "$dir/$1"
 	export BGDMA_JOB_DIR="$dir/$1"
-	BGDMA_RANK=0 "$here/dispatch" >"$dir/out.0" 2>&1 &
-	BGDMA_RANK=1 "$here/dispatch" >"$dir/out.1" 2>&1 &
-	BGDMA_RANK=2 "$here/dispatch" ${2:+"$2"} >"$dir/out.2" 2>&1 &
+	on 0 "$here/dispatch" >"$dir/out.0" 2>&1 &
+	on 1 "$here/dispatch" >"$dir/out.1" 2>&1 &
+	on 2 "$here/dispatch" ${2:+"$2"} >"$dir/out.2" 2>&1 &
 	wait
 	sed 's/^/  /' "$dir"/out.*
 }
@@ -30,7 +32,7 @@ echo "dispatch: process 2 has \"accumulate\" in place of \"store\""
 job odd accumulate
 [ "$(cat "$dir"/out.* | grep -c 'process 2 on node 2 .*accumulate of module one-sided')" = 3 ] ||
 	result=1
-bgdma partition del demo
+nodes_end
 rm -rf "$dir"
 [ $result -eq 0 ] || echo "  FAILED"
 exit $result

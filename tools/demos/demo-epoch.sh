@@ -6,8 +6,10 @@
 #	demo-epoch
 
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tools/demos/nodes.sh
+. "$here/nodes.sh"
 dir=$(mktemp -d) || exit 1
-bgdma partition add demo dims 4x1x1 || exit 1
+nodes_new 4x1x1 || exit 1
 export BGDMA_SIZE=4 BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
 mkdir "$dir/job"
 cat /proc/meminfo >"$dir/table"
@@ -15,7 +17,7 @@ first=$(awk 'NR == 1 { print $2 }' "$dir/table")
 
 echo "epoch: one target, three origins, and $(wc -l <"$dir/table") keys"
 for rank in 0 1 2 3; do
-	BGDMA_RANK=$rank "$here/epoch" "$dir/table" >>"$dir/out" 2>&1 &
+	on "$rank" "$here/epoch" "$dir/table" >>"$dir/out" 2>&1 &
 done
 wait
 sed 's/^/  /' "$dir/out"
@@ -33,6 +35,6 @@ said "put counter 100, get counter 0"
 said "is $((first + 300)) after 300 changes"
 said "epoch 102 of process 2 broke: peer died or left"
 said "process 1: has the table next"
-bgdma partition del demo
+nodes_end
 rm -rf "$dir"
 exit $result

@@ -11,6 +11,8 @@
 # module must be there, and bgdma and strace on PATH. Works with busybox, too.
 
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tools/demos/nodes.sh
+. "$here/nodes.sh"
 output=
 while getopts o: option; do
 	case $option in
@@ -31,7 +33,7 @@ pids=""
 ours=no
 
 partition_del() {
-	[ $ours = no ] || bgdma partition del demo
+	[ $ours = no ] || nodes_end
 	ours=no
 }
 
@@ -47,15 +49,15 @@ leave() {
 }
 trap 'leave 130' INT TERM
 
-# side NAME COMMAND...: in the background, with its system calls written down.
+# side NAME RANK COMMAND...: in the background, its system calls written down.
 side() {
 	name=$1
-	shift
+	rank=$2
+	shift 2
 	if command -v strace >/dev/null; then
-		strace -f -o "$dir/$name.strace" "$@"
-	else
-		"$@"
-	fi >"$dir/$name" 2>"$dir/$name.err" &
+		set -- strace -f -o "$dir/$name.strace" "$@"
+	fi
+	on "$rank" "$@" >"$dir/$name" 2>"$dir/$name.err" &
 	pid=$!
 	pids="$pids $pid"
 }
@@ -101,16 +103,16 @@ run() {
 	rm -f "$dir"/*
 	echo 0 >"$dir/progress"
 	pids=""
-	bgdma partition add demo dims 2x1x1 poll-ns 1000000000 || return 1
+	nodes_new 2x1x1 poll-ns 1000000000 || return 1
 	ours=yes
-	side receiver "$here/receiver" -p "$dir/progress" \
+	side receiver 1 "$here/receiver" -p "$dir/progress" \
 		${output:+-o "$output"} "$1"
 	receiver=$pid
 	until grep -q ready "$dir/receiver" || ! kill -0 $receiver; do
 		sleep 0.05
 	done 2>/dev/null
 	start_bar
-	side sender "$here/sender" "$1" "$file"
+	side sender 0 "$here/sender" "$1" "$file"
 	sender=$pid
 	wait $sender
 	sent=$?

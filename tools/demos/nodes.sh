@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+# Where the nodes of the partition demo are: all in this namespace; or, with
+# BGDMA_TORUS, each in one of its own, at the corners of a square that demo-torus
+# has made. For the scenes, which are the same on both.
+#
+#	nodes_new DIMS [OPTION...]	let there be the partition
+#	on RANK COMMAND...		become process RANK of a job, where its node is
+#	nodes_end			no partition any more
+
+# A busybox would take its own.
+for ip in /usr/sbin/ip /usr/bin/ip /sbin/ip ip; do
+	[ ! -x "$ip" ] || break
+done
+
+# A line of four is a ring round the square; all else has room on it.
+corner() {
+	case $nodes_dims,$1 in
+	4x1x1,2) echo corner3 ;;
+	4x1x1,3) echo corner2 ;;
+	*) echo "corner$1" ;;
+	esac
+}
+
+on() {
+	export BGDMA_RANK="$1"
+	shift
+	if [ -n "$BGDMA_TORUS" ]; then
+		exec "$ip" netns exec "$(corner "$BGDMA_RANK")" "$@"
+	fi
+	exec "$@"
+}
+
+# Where node $1 is, with its links: all have somebody at their other end.
+node_new() {
+	node=$1
+	shift
+	(on "$node" bgdma partition add demo "$@" nodes "$node") || return
+	for device in across along; do
+		(on "$node" bgdma link add dev $device partition demo \
+			hello 100) || return
+	done
+}
+
+node_is_linked() {
+	[ "$(on "$1" bgdma link show | grep -c ' state up')" = 4 ]
+}
+
+nodes_new() {
+	nodes_dims=$1
+	shift
+	if [ -z "$BGDMA_TORUS" ]; then
+		bgdma partition add demo dims "$nodes_dims" "$@"
+		return
+	fi
+	if [ "$nodes_dims" = 4x1x1 ]; then
+		set -- dims 4x1x1 torus x "$@"
+	else
+		set -- dims 2x2x1 torus xy "$@"
+	fi
+	for rank in 0 1 2 3; do
+		node_new $rank "$@" || return
+	done
+	for rank in 0 1 2 3; do
+		left=100
+		until node_is_linked $rank; do
+			left=$((left - 1))
+			[ $left -gt 0 ] || return
+			sleep 0.1
+		done
+	done
+}
+
+nodes_end() {
+	if [ -z "$BGDMA_TORUS" ]; then
+		bgdma partition del demo
+		return
+	fi
+	for rank in 0 1 2 3; do
+		(on $rank bgdma partition del demo)
+	done
+}
