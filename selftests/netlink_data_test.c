@@ -34,8 +34,11 @@ FIXTURE_SETUP(data)
 	self->sock = raw_socket();
 	ASSERT_LE(0, self->sock);
 	ASSERT_EQ(0, partition_and_link(&self->l));
+	ASSERT_EQ(0, patient_link(&self->l));
 	hello_new(&self->hello, PARTITION, DIM, US);
 	self->hello.hello.mtu = 9000;
+	/* We say it once, and are slow. */
+	self->hello.hello.every = 60000;
 	ASSERT_TRUE(come_up(&self->l, self->sock, &self->hello));
 	ASSERT_TRUE(until(way_to(&self->l, WE)));
 	ASSERT_EQ(0, setsockopt(self->sock, SOL_SOCKET, SO_RCVTIMEO, &patience,
