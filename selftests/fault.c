@@ -185,7 +185,7 @@ void fault_fresh(int protocol)
 {
 	if (fault_link.sock)
 		link_close(&fault_link);
-	if (protocol) {
+	if (protocol != NETLINK_GENERIC) {
 		fault_link.sock = nl_socket_alloc();
 		must(nl_connect(fault_link.sock, protocol) ? -EIO : 0);
 	} else {

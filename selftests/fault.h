@@ -49,7 +49,7 @@ void account(struct account *out);
 extern struct link fault_link;
 extern bool fault_answered;	/* the kernel's word on the last one came */
 
-/* Of our family (0) or another protocol: who lost something has to be replaced. */
+/* Our family (NETLINK_GENERIC) or another: who lost something is replaced. */
 void fault_fresh(int protocol);
 /* Complete a message; it lives until the next one. */
 void fault_built(struct nl_msg *msg);

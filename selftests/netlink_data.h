@@ -147,8 +147,10 @@ static inline bool dealt(int sock, uint32_t tag, uint32_t psn, struct ack_frame 
 }
 
 /* Say that all before @psn were dealt with, as an answer to @f. */
-static inline bool send_ack(int sock, const struct data_frame *f, uint32_t psn,
-		     uint16_t results, struct ack_frame *ack)
+/* @number: of the acknowledgment in its flow. */
+static inline bool send_ack_as(int sock, const struct data_frame *f,
+			       uint32_t number, uint32_t psn, uint16_t results,
+			       struct ack_frame *ack)
 {
 	struct bgdma_frame *head = &ack->frame;
 	size_t bytes = sizeof(*ack) -
@@ -161,13 +163,21 @@ static inline bool send_ack(int sock, const struct data_frame *f, uint32_t psn,
 	head->dst_rank = f->frame.src_rank;
 	head->at = f->frame.src_rank;
 	head->psn = psn;
-	head->first = 0;
+	head->first = number;
 	head->packets = results;
 	head->bytes = 0;
 	head->sum = 0;
 	head->kernel = US;
 	frame_seal(head);
 	return send_from(sock, 1, ack, bytes);
+}
+
+static inline bool send_ack(int sock, const struct data_frame *f, uint32_t psn,
+			    uint16_t results, struct ack_frame *ack)
+{
+	static uint32_t number;
+
+	return send_ack_as(sock, f, ++number, psn, results, ack);
 }
 
 static inline void ack_new(struct ack_frame *ack)

@@ -34,8 +34,11 @@ FIXTURE_SETUP(data)
 	self->sock = raw_socket();
 	ASSERT_LE(0, self->sock);
 	ASSERT_EQ(0, partition_and_link(&self->l));
+	ASSERT_EQ(0, patient_link(&self->l));
 	hello_new(&self->hello, PARTITION, DIM, US);
 	self->hello.hello.mtu = 9000;
+	/* We say it once, and are slow. */
+	self->hello.hello.every = 60000;
 	ASSERT_TRUE(come_up(&self->l, self->sock, &self->hello));
 	ASSERT_TRUE(until(way_to(&self->l, WE)));
 	ASSERT_EQ(0, setsockopt(self->sock, SOL_SOCKET, SO_RCVTIMEO, &patience,
@@ -445,6 +448,29 @@ TEST_F(data, x2_an_acknowledgment_that_lies_ends_nothing)
 		ASSERT_TRUE(send_ack(self->sock, &self->f, psn + 1, 0, &a));
 	EXPECT_EQ(BGDMA_OK, outcome(&self->e.inj, seq));
 	EXPECT_EQ(0, value(&self->e.n, INJ, self->e.ic));
+}
+
+/* It says that there was no room, which was before all had been dealt with. */
+TEST_F(data, an_acknowledgment_that_was_overtaken_stops_nothing)
+{
+	struct ack_frame a;
+	__u64 seq;
+
+	PUT_TO_US(seq, 1000);
+	ack_new(&a);
+	ASSERT_TRUE(send_ack_as(self->sock, &self->f, 2, self->f.frame.psn + 1,
+				0, &a));
+	EXPECT_EQ(BGDMA_OK, outcome(&self->e.inj, seq));
+	a.ack.state = BGDMA_WIRE_NOT_READY;
+	ASSERT_TRUE(send_ack_as(self->sock, &self->f, 1, self->f.frame.psn + 1,
+				0, &a));
+	ASSERT_TRUE(send_ack_as(self->sock, &self->f, 3, self->f.frame.psn + 1,
+				0, &a));
+	PUT_TO_US(seq, 1000);
+	ack_new(&a);
+	ASSERT_TRUE(send_ack_as(self->sock, &self->f, 4, self->f.frame.psn + 1,
+				0, &a));
+	EXPECT_EQ(BGDMA_OK, outcome(&self->e.inj, seq));
 }
 
 TEST_F(data, x2_a_refusal_is_one_that_there_is)

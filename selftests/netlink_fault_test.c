@@ -18,7 +18,7 @@ static void prepare_new(void)
 {
 	struct nl_msg *msg;
 
-	fault_fresh(0);
+	fault_fresh(NETLINK_GENERIC);
 	msg = request(&fault_link, BGDMA_CMD_PARTITION_NEW, NLM_F_ACK);
 	nla_put_string(msg, BGDMA_A_PARTITION_NAME, NAME);
 	nla_put_u32(msg, BGDMA_A_PARTITION_DIM_X, 2);
@@ -31,7 +31,7 @@ static void of_one(int cmd)
 {
 	struct nl_msg *msg;
 
-	fault_fresh(0);
+	fault_fresh(NETLINK_GENERIC);
 	must(make(&account_link, NAME, 2));
 	msg = request(&fault_link, cmd, NLM_F_ACK);
 	nla_put_string(msg, BGDMA_A_PARTITION_NAME, NAME);
@@ -57,14 +57,14 @@ static void prepare_get(void)
 
 static void prepare_stats(void)
 {
-	fault_fresh(0);
+	fault_fresh(NETLINK_GENERIC);
 	fault_built(request(&fault_link, BGDMA_CMD_STATS_GET, NLM_F_ACK));
 }
 
 #define PREPARE_DUMP(name, cmd)					\
 static void prepare_##name(void)				\
 {								\
-	fault_fresh(0);						\
+	fault_fresh(NETLINK_GENERIC);						\
 	fault_built(request(&fault_link, cmd, NLM_F_DUMP));		\
 }
 

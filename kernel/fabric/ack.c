@@ -7,6 +7,7 @@
 
 #include "../engine/busy.h"
 #include "flow.h"
+#include "window.h"
 
 /* Looked at in one hold of the lock. */
 #define BGDMA_TX_HOLD		64
@@ -48,11 +49,10 @@ static void bgdma_tx_sacked(struct bgdma_tx_flow *flow,
 		return;
 	skb_queue_walk(&flow->unacked, skb) {
 		struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
-		u32 i = cb->psn - cum;
 
-		if (i >= BGDMA_WIRE_SACK)
+		if (cb->psn - cum >= BGDMA_WIRE_SACK)
 			break;
-		if (!(le64_to_cpu(ack->sack[i / 64]) & BIT_ULL(i % 64)))
+		if (!bgdma_window_arrived(ack->sack, cum, cb->psn))
 			continue;
 		cb->arrived = true;
 		if (!any || (s32)(cb->stamp - newest) > 0)
@@ -85,7 +85,7 @@ static bool bgdma_tx_dealt(struct bgdma_tx_flow *flow, u32 cum)
 
 	lockdep_assert_held(&flow->tx->lock);
 	while ((skb = skb_peek(&flow->unacked)) &&
-	       (s32)(bgdma_frame_cb(skb)->psn - cum) < 0) {
+	       bgdma_psn_before(bgdma_frame_cb(skb)->psn, cum)) {
 		if (n++ == BGDMA_TX_HOLD)
 			return true;
 		__skb_unlink(skb, &flow->unacked);
@@ -116,7 +116,7 @@ static void bgdma_tx_results(struct bgdma_tx_flow *flow,
 	u32 i;
 
 	for (i = 0; i < le16_to_cpu(f->packets); i++, r++) {
-		if ((s32)(le32_to_cpu(r->psn) - flow->una) >= 0)
+		if (!bgdma_psn_before(le32_to_cpu(r->psn), flow->una))
 			bgdma_sent_failed(flow->tx, le32_to_cpu(r->id),
 					  bgdma_tx_code(r),
 					  le64_to_cpu(r->offset),
@@ -133,8 +133,8 @@ static void bgdma_tx_acked(struct bgdma_tx_flow *flow,
 	struct bgdma_tx *tx = flow->tx;
 
 	/* Of frames that were never sent; or from before, by another way. */
-	if ((s32)(cum - flow->next) > 0 || (s32)(cum - flow->una) < 0 ||
-	    (s32)(le32_to_cpu(f->first) - flow->acks) <= 0)
+	if (!bgdma_window_acks(flow->una, flow->next, cum) ||
+	    !bgdma_psn_before(flow->acks, le32_to_cpu(f->first)))
 		return;
 	flow->acks = le32_to_cpu(f->first);
 	flow->heard = jiffies;

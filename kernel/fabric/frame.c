@@ -143,17 +143,29 @@ void bgdma_frame_refer(struct sk_buff *skb, const void *from, u32 n)
 /* --------------------------------------------------------------------- */
 /* Checksums                                                              */
 
-/* Of bytes in a row, the first of them at an even place. */
-static u32 bgdma_sum_even(const void *p, u32 n)
-{
-	return (__force u32)csum_partial(p, n, 0);
-}
-
 static u32 bgdma_sum_add(u32 a, u32 b)
 {
 	u32 sum = a + b;
 
 	return sum + (sum < a);
+}
+
+/* Of bytes in a row, the first of them at an even place. */
+static u32 bgdma_sum_even(const void *p, u32 n)
+{
+	u64 sum = 0;
+	u32 i;
+
+	/* With KASAN there is another one, which is good for 16 bits only. */
+	if (!IS_ENABLED(CONFIG_GENERIC_CSUM))
+		return (__force u32)csum_partial(p, n, 0);
+	for (i = 0; i < n; i += sizeof(__le32)) {
+		__le32 word = 0;
+
+		memcpy(&word, p + i, min_t(u32, n - i, sizeof(word)));
+		sum += le32_to_cpu(word);
+	}
+	return bgdma_sum_add(sum >> 32, sum);
 }
 
 /*

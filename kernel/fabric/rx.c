@@ -13,6 +13,7 @@
 #include "../trace.h"
 #include "check.h"
 #include "flow.h"
+#include "window.h"
 
 /* Of one flow, waiting for those before them, or for room. */
 #define BGDMA_RX_BYTES		(2U << 20)
@@ -41,8 +42,6 @@ static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 	struct bgdma_frame *f = (void *)skb->data;
 	struct bgdma_wire_ack *ack;
 	bool parked = test_bit(BGDMA_STREAM_PARKED, &flow->s.flags);
-	u64 have[BGDMA_RX_WINDOW / 64];
-	u32 i;
 
 	lockdep_assert_held(&flow->lock);
 	f->type = BGDMA_FRAME_ACK;
@@ -52,9 +51,7 @@ static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 	f->stamp = cpu_to_le32(flow->stamp);
 	f->packets = cpu_to_le16(flow->n_results);
 	ack = skb_put_zero(skb, sizeof(*ack));
-	bitmap_to_arr64(have, flow->have, BGDMA_RX_WINDOW);
-	for (i = 0; i < ARRAY_SIZE(have); i++)
-		ack->sack[i] = cpu_to_le64(have[i]);
+	bgdma_window_tell(flow->have, ack->sack);
 	ack->window = cpu_to_le16(BGDMA_RX_WINDOW);
 	if (parked) {
 		ack->state = BGDMA_WIRE_NOT_READY;
@@ -110,7 +107,7 @@ static bool bgdma_rx_forget(struct bgdma_rx_flow *flow, u32 first)
 
 	lockdep_assert_held(&flow->lock);
 	while (n < flow->n_results &&
-	       (s32)(le32_to_cpu(flow->results[n].psn) - first) < 0)
+	       bgdma_psn_before(le32_to_cpu(flow->results[n].psn), first))
 		n++;
 	flow->n_results -= n;
 	memmove(flow->results, flow->results + n,
@@ -125,7 +122,7 @@ static void bgdma_rx_insert(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 
 	lockdep_assert_held(&flow->lock);
 	skb_queue_reverse_walk(&flow->queue, at) {
-		if ((s32)(bgdma_rx_psn(at) - bgdma_rx_psn(skb)) < 0) {
+		if (bgdma_psn_before(bgdma_rx_psn(at), bgdma_rx_psn(skb))) {
 			__skb_queue_after(&flow->queue, at, skb);
 			return;
 		}
@@ -140,8 +137,7 @@ static bool bgdma_rx_fits(const struct bgdma_rx_flow *flow,
 	u32 most = test_bit(BGDMA_STREAM_PARKED, &flow->s.flags) ?
 		BGDMA_RX_PARKED_BYTES : BGDMA_RX_BYTES;
 
-	return ahead < BGDMA_RX_WINDOW &&
-	       (!ahead || flow->bytes + skb->truesize <= most);
+	return !ahead || flow->bytes + skb->truesize <= most;
 }
 
 /* Keep a frame, if it is new: true if it is the one that is next. */
@@ -151,12 +147,11 @@ static bool bgdma_rx_keep(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 
 	lockdep_assert_held(&flow->lock);
 	if (flow->gone || !bgdma_rx_fits(flow, skb, ahead) ||
-	    test_bit(ahead, flow->have)) {
+	    !bgdma_window_keep(flow->have, flow->next, bgdma_rx_psn(skb))) {
 		flow->due = true;
 		kfree_skb(skb);
 		return false;
 	}
-	__set_bit(ahead, flow->have);
 	flow->bytes += skb->truesize;
 	bgdma_rx_insert(flow, skb);
 	/* One before it is missing. */
@@ -309,11 +304,7 @@ static void bgdma_rx_done(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 	spin_lock(&flow->lock);
 	__skb_unlink(skb, &flow->queue);
 	flow->bytes -= skb->truesize;
-	__clear_bit(0, flow->have);
-	if (dealt) {
-		bitmap_shift_right(flow->have, flow->have, 1, BGDMA_RX_WINDOW);
-		flow->next++;
-	}
+	bgdma_window_done(flow->have, &flow->next, dealt);
 	flow->due = true;
 	spin_unlock(&flow->lock);
 	flow->packet = 0;

@@ -109,20 +109,42 @@ typedef struct { long counter; } atomic_long_t;
 
 static inline bool test_bit(unsigned int n, const unsigned long *word)
 {
-	return *word & BIT(n);
+	return word[n / 64] & BIT(n % 64);
 }
 
 static inline void set_bit(unsigned int n, unsigned long *word)
 {
-	*word |= BIT(n);
+	word[n / 64] |= BIT(n % 64);
 }
 
 static inline void clear_bit(unsigned int n, unsigned long *word)
 {
-	*word &= ~BIT(n);
+	word[n / 64] &= ~BIT(n % 64);
 }
 
+#define __set_bit		set_bit
+#define __clear_bit		clear_bit
 #define clear_bit_unlock	clear_bit
+
+static inline void bitmap_shift_right(unsigned long *to,
+				      const unsigned long *from,
+				      unsigned int by, unsigned int bits)
+{
+	unsigned int i;
+
+	for (i = 0; i < bits; i++) {
+		if (i + by < bits && test_bit(i + by, from))
+			set_bit(i, to);
+		else
+			clear_bit(i, to);
+	}
+}
+
+static inline void bitmap_to_arr64(u64 *to, const unsigned long *from,
+				   unsigned int bits)
+{
+	memcpy(to, from, bits / 8);
+}
 
 static inline bool test_and_set_bit_lock(unsigned int n, unsigned long *word)
 {
