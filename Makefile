@@ -34,7 +34,7 @@ export BGDMA_BUILD := $(BUILD)
 	selftests man doc check check-static check-user check-vm check-debug \
 	check-rt check-sanitizers \
 	check-prepare \
-	demo shell bench install dkms coverage fuzz fuzz-vm trinity storm clean
+	demo demo-torus shell bench install dkms coverage fuzz fuzz-vm trinity storm clean
 
 all: modules tools demos selftests man	## modules for both kernels, all programs, man pages
 
@@ -154,6 +154,19 @@ demo: modules tools demos
 			--add "$$file:/demo/$$(basename "$$file")" -- \
 			env BGDMA_BARRIERS=$(BARRIERS) \
 			demo "/demo/$$(basename "$$file")"
+endif
+
+ifeq ($(VM),no)
+demo-torus: module tools demos	## the same between four namespaces, with loss, and a link that is cut
+	@file=$(if $(FILE),'$(FILE)',/boot/vmlinuz-$$(uname -r)) && \
+		tools/vm/here env BGDMA_BARRIERS=$(BARRIERS) demo-torus "$$file"
+else
+demo-torus: modules tools demos
+	@file=$(if $(FILE),'$(FILE)',$$($(VMKERNEL) image $(SERIES) $(FLAVOUR))) && \
+		$(RUNVM) --timeout 0 \
+			--add "$$file:/demo/$$(basename "$$file")" -- \
+			env BGDMA_BARRIERS=$(BARRIERS) \
+			demo-torus "/demo/$$(basename "$$file")"
 endif
 
 shell: modules tools demos selftests	## a shell in a virtual machine with the module
