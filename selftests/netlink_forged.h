@@ -74,7 +74,7 @@ static inline bool peer_is(struct link *l, uint32_t state)
 }
 
 static inline bool counted(struct link *l, const uint64_t *before, int what,
-		    unsigned int n)
+			   unsigned int n)
 {
 	uint64_t now[STATS];
 

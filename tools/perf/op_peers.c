@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <ifaddrs.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -225,15 +226,38 @@ static void tcp_sink(unsigned int n, size_t size)
 
 /* ------------------------------------------------------------------------ */
 
-static void tcp_open(void)
+/* The address of side 1: of its namespace, if it has one. */
+static struct sockaddr_in tcp_address(void)
 {
 	struct sockaddr_in at = {
 		.sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
-	socklen_t length = sizeof(at);
-	int listener = socket(AF_INET, SOCK_STREAM, 0), i, one = 1;
+	struct ifaddrs *all, *each;
 
+	if (!netns)
+		return at;
+	if (getifaddrs(&all))
+		die("getifaddrs", -errno);
+	for (each = all; each; each = each->ifa_next) {
+		if (each->ifa_addr && each->ifa_addr->sa_family == AF_INET)
+			memcpy(&at, each->ifa_addr, sizeof(at));
+	}
+	freeifaddrs(all);
+	return at;
+}
+
+static void tcp_open(void)
+{
+	struct sockaddr_in at;
+	socklen_t length = sizeof(at);
+	int listener, i, one = 1;
+
+	/* A socket is of the namespace where it was made. */
+	netns_enter(1);
+	at = tcp_address();
+	listener = socket(AF_INET, SOCK_STREAM, 0);
+	netns_enter(0);
 	sockets[0] = socket(AF_INET, SOCK_STREAM, 0);
 	if (listener < 0 || sockets[0] < 0)
 		die("socket", -errno);
@@ -257,12 +281,14 @@ void peers_open(void)
 {
 	int i;
 
+	tcp_open();
+	if (netns)
+		return;
 	for (i = 0; i < 2; i++) {
 		if (pipe(pipes[i]) ||
 		    fcntl(pipes[i][1], F_SETPIPE_SZ, PIPE_BYTES) < 0)
 			die("pipe", -errno);
 	}
-	tcp_open();
 	common = mmap(NULL, 2 * sizeof(*common), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	common_data = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE,
@@ -270,6 +296,12 @@ void peers_open(void)
 	if (common == MAP_FAILED || common_data == MAP_FAILED)
 		die("mmap", -errno);
 }
+
+const struct method link_method = {
+	.name = "TCP over the link", .landing = &op_target,
+	.ping = tcp_ping, .pong = tcp_pong,
+	.stream = tcp_stream, .sink = tcp_sink
+};
 
 const struct method peer_methods[] = {
 	{ .name = "memcpy", .landing = &op_target,

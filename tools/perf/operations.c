@@ -74,11 +74,13 @@ static void check(const struct method *m, const struct measure *what)
 		die(m->name, -EBADMSG);
 }
 
-static void enter(uint32_t rank)
+void netns_enter(uint32_t rank)
 {
 	char path[256];
 	int fd;
 
+	if (!netns)
+		return;
 	snprintf(path, sizeof(path), "/run/netns/%s%u", netns, rank);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || setns(fd, CLONE_NEWNET))
@@ -92,8 +94,7 @@ static void side_open(uint32_t rank)
 	size_t i;
 
 	pin_to((int)rank);
-	if (netns)
-		enter(rank);
+	netns_enter(rank);
 	op_source = small_pages(MEMORY);
 	op_target = small_pages(MEMORY);
 	for (i = 0; i < MEMORY; i++)
@@ -181,7 +182,11 @@ static void take_all(const struct measure *what, bool report)
 
 	for (i = 0; i < n_device_methods; i++)
 		take_one(&device_methods[i], what, report);
-	for (i = 0; !netns && i < n_peer_methods; i++)
+	if (netns) {
+		take_one(&link_method, what, report);
+		return;
+	}
+	for (i = 0; i < n_peer_methods; i++)
 		take_one(&peer_methods[i], what, report);
 }
 
@@ -194,8 +199,7 @@ static void both(void)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends))
 		die("socketpair", -errno);
-	if (!netns)
-		peers_open();
+	peers_open();
 	pid = fork();
 	if (pid < 0)
 		die("fork", -errno);

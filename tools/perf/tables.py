@@ -38,7 +38,7 @@ def of_times(times):
 
 def of_both(title, found):
     """Microseconds of each, and instructions, where they were counted."""
-    print(f"\n{title:44}{'microseconds':>14}{'':24}{'instructions':>14}")
+    print(f"\n{title:46}{'microseconds':>14}{'':24}{'instructions':>14}")
     for name, figures in found.items():
         spent = f"{'':38}"
         if "nanoseconds" in figures:
@@ -47,12 +47,17 @@ def of_both(title, found):
             spent = f"{middle:14.2f} {between(low, high, '.2f'):23}"
         counted = f"{figures['instructions']['median']:14.0f}" \
             if "instructions" in figures else ""
-        print(f"{name:44}{spent}{counted}")
+        print(f"{name:46}{spent}{counted}")
 
 
 def of_messages(found):
     """The step messages."""
     of_both("messages of endpoints", found)
+
+
+def of_links(found):
+    """The step links."""
+    of_both("between namespaces", found)
 
 
 def of_barriers(found):
@@ -104,6 +109,7 @@ def tell(figures):
                          (figures.get("nanoseconds"), of_times),
                          (figures.get("messages"), of_messages),
                          (figures.get("barrier"), of_barriers),
+                         (figures.get("links"), of_links),
                          (figures.get("switch"), crossing.tell),
                          (figures.get("attacked"), of_attack),
                          (figures.get("rt"), rt.tell)):
