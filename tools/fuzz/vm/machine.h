@@ -12,6 +12,8 @@
 
 #include <setjmp.h>
 
+#include <linux/bgdma_netlink.h>
+
 #include "../../../selftests/utils.h"
 #include "program.h"
 
@@ -108,8 +110,22 @@ void under_group(struct file *f, struct bgdma_desc *d, const uint8_t *choice);
 
 /* ---- message.c --------------------------------------------------------- */
 
-/* A partition of that name, as the ground needs it; once for all. */
-bool partition_make(const char *name);
+/* A partition of that name, as the ground needs it, or these nodes of it; once. */
+bool partition_make(const char *name, const struct bgdma_run *run);
 void call_netlink(struct machine *m, struct file *f, const uint8_t *choice);
+
+/* ---- link.c ------------------------------------------------------------ */
+
+/* From this node on they live in another network namespace, behind a link. */
+#define LINK_RANK	2
+
+/* Both namespaces, once for all; then what is in them, if it is not any more. */
+void link_prepare(void);
+bool link_repair(void);
+/* Where a node lives; nothing for who has no privileges. */
+void link_enter(__u32 rank);
+void link_leave(void);
+void call_link(struct machine *m, struct file *f, const uint8_t *choice);
+void call_frame(struct machine *m, struct file *f, const uint8_t *choice);
 
 #endif /* BGDMA_FUZZ_MACHINE_H */

@@ -9,7 +9,7 @@
 
 static int family;
 
-bool partition_make(const char *name)
+bool partition_make(const char *name, const struct bgdma_run *run)
 {
 	struct link l;
 	struct nl_msg *msg;
@@ -25,6 +25,8 @@ bool partition_make(const char *name)
 	nla_put_u32(msg, BGDMA_A_PARTITION_DIM_Y, 1);
 	nla_put_u32(msg, BGDMA_A_PARTITION_DIM_Z, 1);
 	nla_put_u32(msg, BGDMA_A_PARTITION_MODE, 0666);
+	if (run)
+		nla_put(msg, BGDMA_A_PARTITION_NODES, sizeof(*run), run);
 	good = !ask(&l, msg, &a) || a.err == -EEXIST;
 	link_close(&l);
 	return good;

@@ -55,6 +55,8 @@ static uint8_t random_ground(struct random *r)
 		ground |= GROUND_SCRIBBLE;
 	if (!random_below(r, 6))
 		ground |= GROUND_USER;
+	if (random_below(r, 2))
+		ground |= GROUND_LINK;
 	return ground;
 }
 

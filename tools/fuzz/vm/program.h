@@ -40,6 +40,7 @@ struct program {
 #define GROUND_SAME	4	/* all at one rank */
 #define GROUND_SCRIBBLE	8	/* a thread writes into what is mapped */
 #define GROUND_USER	16	/* without privileges */
+#define GROUND_LINK	32	/* all but the first behind a link; not for users */
 
 /* ---- program.c: making them ------------------------------------------ */
 

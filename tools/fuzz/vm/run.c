@@ -159,7 +159,7 @@ static call_fn *const others[] = {
 	call_drain, call_map, call_remap, call_poke, call_poke, call_scribble,
 	call_uring, call_uring, call_netlink, call_netlink, call_netlink,
 	call_open, call_close, call_poll, call_pause, call_user, call_fail,
-	call_group,
+	call_group, call_link, call_frame, call_frame,
 };
 
 #define OTHERS		(sizeof(others) / sizeof(others[0]))
@@ -197,7 +197,9 @@ static void ground_node(struct machine *m, unsigned int i, __u32 rank)
 	int a;
 
 	must(e ? 0 : -ENOMEM);
+	link_enter(rank);
 	end_new(e, rank);
+	link_leave();
 	f->fd = e->n.fd;
 	f->at = e->n.at;
 	f->inj = e->inj;
@@ -218,6 +220,16 @@ static void ground_node(struct machine *m, unsigned int i, __u32 rank)
 	view_add(m, m->arena + 8 * PAGE * i, 8 * PAGE);
 }
 
+static __u32 ground_rank(uint8_t ground, unsigned int i)
+{
+	if (ground & GROUND_SAME || !i)
+		return 0;
+	/* Users stay where they are. */
+	if (ground & GROUND_USER)
+		return 1;
+	return ground & GROUND_LINK ? LINK_RANK + i - 1 : i;
+}
+
 static void ground(struct machine *m)
 {
 	unsigned int nodes = m->program->ground & GROUND_NODES, i;
@@ -233,7 +245,7 @@ static void ground(struct machine *m)
 	if (m->program->ground & GROUND_USER)
 		call_user(m, NULL, zeros);
 	for (i = 0; i < nodes; i++)
-		ground_node(m, i, m->program->ground & GROUND_SAME ? 0 : i);
+		ground_node(m, i, ground_rank(m->program->ground, i));
 	for (; i < FILES; i++)
 		m->file[i].fd = bg_open();
 	if (m->program->ground & GROUND_SCRIBBLE)
@@ -293,6 +305,7 @@ void run_prepare(void)
 	};
 
 	must(unshare(CLONE_NEWNET) ? -errno : 0);
+	link_prepare();
 	sigaction(SIGSEGV, &action, NULL);
 	sigaction(SIGBUS, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
@@ -302,8 +315,8 @@ void run_prepare(void)
 
 void run_repair(void)
 {
-	if (!partition_make(PARTITION))
-		fprintf(stderr, "fuzz: no partition\n");
+	if (!link_repair())
+		fprintf(stderr, "fuzz: no partition, or no link\n");
 }
 
 static struct machine machine;
@@ -311,6 +324,7 @@ static struct machine machine;
 void run_ground(const struct program *p)
 {
 	machine.program = p;
+	link_repair();
 	setgroups(0, NULL);
 	ground(&machine);
 	interrupt_often();
