@@ -50,9 +50,10 @@ static inline void voice_new(struct data_frame *f, uint32_t psn)
 }
 
 /* One packet more, with so many bytes of payload, all alike. */
-static inline struct bgdma_wire_packet *
-add(struct data_frame *f, const struct bgdma_desc *d, uint32_t offset,
-    uint32_t bytes, uint8_t value)
+static inline struct bgdma_wire_packet *add(struct data_frame *f,
+					    const struct bgdma_desc *d,
+					    uint32_t offset, uint32_t bytes,
+					    uint8_t value)
 {
 	struct bgdma_wire_packet *p = &f->packet[f->frame.packets++];
 

@@ -111,7 +111,7 @@ static void origin(void)
 {
 	struct bgdma_put_attr put = { .dest = 1, .length = bytes };
 	struct bgdma_ctx *ctx = attach(0);
-	unsigned int round, region, peer;
+	unsigned int round, region = 0, peer = 0;
 	struct bgdma_inj_fifo *fifo;
 	FILE *in;
 
