@@ -381,6 +381,7 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 				    const struct bgdma_flow_key *key);
 bool bgdma_tx_room(const struct bgdma_tx_flow *flow, u32 frames);
 void bgdma_tx_close(struct bgdma_tx_flow *flow);
+void bgdma_tx_send(struct bgdma_tx *tx);
 void bgdma_tx_flush(struct bgdma_tx *tx, bool pooled);
 bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames);
 void bgdma_tx_orphan(struct bgdma_tx *tx);

@@ -238,20 +238,16 @@ void bgdma_tx_close(struct bgdma_tx_flow *flow)
 }
 
 /**
- * bgdma_tx_flush() - what is ready goes to the links
+ * bgdma_tx_send() - what is ready goes to the links
  * @tx: of a stream, or of the kernel
- * @pooled: by a thread of the pool
  *
- * What arrives at once is delivered, too.
- *
- * Context: process context, or inside a slice; no lock of ours held.
+ * Context: process context, or inside a slice; @tx.lock not held, but others.
  */
-void bgdma_tx_flush(struct bgdma_tx *tx, bool pooled)
+void bgdma_tx_send(struct bgdma_tx *tx)
 {
 	struct bgdma_tx_flow *flow;
 	struct sk_buff_head ready;
 	struct sk_buff *skb;
-	bool opened;
 
 	__skb_queue_head_init(&ready);
 	spin_lock(&tx->lock);
@@ -263,12 +259,25 @@ void bgdma_tx_flush(struct bgdma_tx *tx, bool pooled)
 	spin_unlock(&tx->lock);
 	if (skb_queue_empty(&ready))
 		return;
-	opened = bgdma_inbox_open(pooled);
 	/* Softirqs wait until all are on their way. */
 	local_bh_disable();
 	while ((skb = __skb_dequeue(&ready)))
 		bgdma_frame_send(tx->ether, skb);
 	local_bh_enable();
+}
+
+/**
+ * bgdma_tx_flush() - what is ready goes to the links, and what comes is delivered
+ * @tx: of a stream
+ * @pooled: by a thread of the pool
+ *
+ * Context: process context, or inside a slice; no lock held.
+ */
+void bgdma_tx_flush(struct bgdma_tx *tx, bool pooled)
+{
+	bool opened = bgdma_inbox_open(pooled);
+
+	bgdma_tx_send(tx);
 	if (opened)
 		bgdma_inbox_close();
 }

@@ -71,8 +71,9 @@ static bool bgdma_voice_try(struct bgdma_ether *ether, u32 dst,
 	spin_lock(&tx->lock);
 	said = tx->dead || bgdma_voice_frame(tx, dst, p, payload, n);
 	spin_unlock(&tx->lock);
+	/* Whoever refuses something may hold locks: others deliver what comes. */
 	if (said)
-		bgdma_tx_flush(tx, false);
+		bgdma_tx_send(tx);
 	return said;
 }
 
