@@ -34,7 +34,7 @@ FIXTURE_SETUP(data)
 	self->sock = raw_socket();
 	ASSERT_LE(0, self->sock);
 	ASSERT_EQ(0, partition_and_link(&self->l));
-	ASSERT_EQ(0, patient_link(&self->l));
+	ASSERT_EQ(0, link_timeout(&self->l, 600000));
 	hello_new(&self->hello, PARTITION, DIM, US);
 	self->hello.hello.mtu = 9000;
 	/* We say it once, and are slow. */
@@ -500,6 +500,56 @@ TEST_F(data, x2_a_refusal_is_one_that_there_is)
 	EXPECT_EQ(BGDMA_E_ABORTED, outcome(&self->e.inj, seq));
 }
 
+/* ---- Silence ------------------------------------------------------------- */
+
+TEST_F(data, x3_a_kernel_that_leaves)
+{
+	struct state_frame state;
+	struct ack_frame a;
+	__u64 seq;
+
+	PUT_TO_US(seq, 1000);
+	/* It was there. */
+	ack_new(&a);
+	ASSERT_TRUE(send_ack(self->sock, &self->f, self->f.frame.psn, 0, &a));
+	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &self->f,
+			       sizeof(self->f)));
+	state_new(&state, PARTITION, US, 9, WE);
+	state.state.flags = BGDMA_WIRE_STATE_BYE;
+	ASSERT_TRUE(send_state(self->sock, &state));
+	EXPECT_EQ(BGDMA_E_PEER_DOWN, outcome(&self->e.inj, seq));
+	EXPECT_EQ(WE, self->e.inj.rec->offset);
+}
+
+TEST_F(data, x3_a_kernel_that_answers_nothing)
+{
+	__u64 seq;
+
+	ASSERT_EQ(0, link_timeout(&self->l, 700));
+	PUT_TO_US(seq, 1000);
+	/* But it is there, and so is the way. */
+	EXPECT_TRUE(until(({
+		send_hello(self->sock, &self->hello);
+		usleep(20000);
+		load(&self->e.inj.kern->state) == BGDMA_FIFO_ERROR;
+	})));
+	EXPECT_EQ(BGDMA_E_TIMEOUT, outcome(&self->e.inj, seq));
+	EXPECT_EQ(WE, self->e.inj.rec->offset);
+}
+
+TEST_F(data, x3_a_link_that_is_cut)
+{
+	__u64 seq;
+
+	ASSERT_EQ(0, link_timeout(&self->l, 700));
+	PUT_TO_US(seq, 1000);
+	ASSERT_EQ(0, rt_set("veth0", false, 9000));
+	EXPECT_EQ(BGDMA_E_LINK_DOWN, outcome(&self->e.inj, seq));
+	/* From where, and in which direction: the ends of a torus are near. */
+	EXPECT_EQ(0, self->e.inj.rec->offset);
+	EXPECT_EQ(BGDMA_DIR_XM, self->e.inj.rec->bound);
+}
+
 /* What an atomic found comes from who was asked, for what was asked. */
 TEST_F(data, x2_only_what_was_fetched)
 {
@@ -514,6 +564,8 @@ TEST_F(data, x2_only_what_was_fetched)
 	d.flags |= BGDMA_DESC_FETCH;
 	d.u.at.src_region = self->e.mem.handle;
 	d.u.at.src_off = 1024;
+	counter_add(&self->e.n, INJ, self->e.ic, 32);
+	d.inj_ctr = self->e.ic;
 	seq = inject(&self->e.inj, &d);
 	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, f, sizeof(*f)));
 	for (i = 0; i < 6; i++) {
@@ -536,6 +588,8 @@ TEST_F(data, x2_only_what_was_fetched)
 	ASSERT_TRUE(send_ack(self->sock, f, f->frame.psn + 1, 0, &a));
 	EXPECT_EQ(BGDMA_OK, outcome(&self->e.inj, seq));
 	EXPECT_TRUE(all_bytes(self->e.mem.p + 1024, 32, 0xa5));
+	/* Each byte counts once, whichever of the two words came first. */
+	EXPECT_EQ(0, value(&self->e.n, INJ, self->e.ic));
 	EXPECT_TRUE(all_bytes(self->e.mem.p, 1024, 0));
 	EXPECT_TRUE(all_bytes(self->e.mem.p + 1056, 1024, 0));
 }

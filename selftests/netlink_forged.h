@@ -180,15 +180,15 @@ static inline int partition_and_link(struct link *l)
 	return ask(l, msg, &a);
 }
 
-/* Who is not heard for minutes is not gone. */
-static inline int patient_link(struct link *l)
+/* Who is not heard for so long is gone. */
+static inline int link_timeout(struct link *l, uint32_t ms)
 {
 	struct nl_msg *msg = request(l, BGDMA_CMD_LINK_SET, NLM_F_ACK);
 	struct answer a = { 0 };
 
 	nla_put_string(msg, BGDMA_A_LINK_PARTITION, PARTITION);
 	nla_put_u32(msg, BGDMA_A_LINK_IFINDEX, if_nametoindex("veth0"));
-	nla_put_u32(msg, BGDMA_A_LINK_TIMEOUT_MS, 600000);
+	nla_put_u32(msg, BGDMA_A_LINK_TIMEOUT_MS, ms);
 	return ask(l, msg, &a);
 }
 

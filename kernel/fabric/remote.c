@@ -450,7 +450,9 @@ static void bgdma_remote_abort(struct bgdma_stream *s)
 		goto end;
 	/* What was not sent the stream sees to. */
 	sent->left -= bgdma_desc_counts(&s->x.desc) - s->x.done;
-	sent->fetched = 0;
+	/* What was asked for comes back. */
+	if (sent->fetched)
+		sent->fetched = sent->left;
 	flow = bgdma_tx_flow(tx, &key);
 	bgdma_tx_provide(tx, 1);
 	skb = flow ? bgdma_remote_frame(flow, bgdma_frame_room(tx->ether), 0) :

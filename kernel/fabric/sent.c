@@ -112,8 +112,9 @@ void bgdma_sent_dealt(struct bgdma_tx *tx, const struct sk_buff *skb)
 		n = p->desc.flags & BGDMA_DESC_INLINE ?
 			le32_to_cpu(p->desc.length) : le32_to_cpu(p->bytes);
 		sent->packets--;
+		/* What is fetched counts when it comes back, also if before this. */
 		if (p->kind == BGDMA_WIRE_PIECE && !sent->code &&
-		    !sent->fetched &&
+		    !(sent->desc.flags & BGDMA_DESC_FETCH) &&
 		    !(sent->desc.route & BGDMA_ROUTE_DEPOSIT)) {
 			sent->left -= n;
 			bgdma_inj_count(bgdma_sent_late(tx, sent), n);
