@@ -58,7 +58,7 @@ static void wait_there(const char *name)
 
 static void load(const char *path)
 {
-	struct stat st;
+	struct stat st = { 0 };
 	int fd = open(path, O_RDONLY);
 
 	check(fd < 0 || fstat(fd, &st) ? -errno : 0, path);
