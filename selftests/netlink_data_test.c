@@ -379,7 +379,7 @@ TEST_F(data, x3_a_partition_goes_in_the_middle)
 \
 	counter_add(&self->e.n, INJ, self->e.ic, length_); \
 	d_.inj_ctr = self->e.ic; \
-	seq_ = inject(&self->e.inj, &d_); \
+	(seq_) = inject(&self->e.inj, &d_); \
 	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &self->f, \
 			       sizeof(self->f))); \
 } while (0)
