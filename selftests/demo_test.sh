@@ -88,7 +88,7 @@ rm "$dir/large"
 
 # A sender that tells another hash than it has.
 mkdir "$dir/demos"
-cp "$demos/demo" "$demos/receiver" "$dir/demos"
+cp "$demos/demo" "$demos/nodes.sh" "$demos/receiver" "$dir/demos"
 cat >"$dir/demos/sender" <<END
 #!/bin/sh
 "$demos/sender" "\$@" | sed 's/^sha256 .*/sha256 0123/'
