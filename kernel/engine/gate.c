@@ -350,6 +350,22 @@ int bgdma_gate_list(struct bgdma_ctx *ctx, u32 region,
 	return 0;
 }
 
+/* One that asked. Who allows it knows no more of its origin. */
+static struct bgdma_gate_epoch *
+bgdma_gate_asked(struct bgdma_region_gate *gate, u32 incarnation, u32 id)
+{
+	const struct bgdma_principal who = { .incarnation = incarnation };
+	struct bgdma_gate_epoch *e;
+
+	lockdep_assert_held(&gate->lock);
+	hlist_for_each_entry(e, bgdma_gate_bucket(gate, &who), same) {
+		if (e->id == id && e->who.incarnation == incarnation &&
+		    e->state == BGDMA_EPOCH_ASKED)
+			return e;
+	}
+	return NULL;
+}
+
 /**
  * bgdma_gate_allow() - let an epoch begin that asked
  * @ctx: owner
@@ -360,7 +376,6 @@ int bgdma_gate_list(struct bgdma_ctx *ctx, u32 region,
  */
 int bgdma_gate_allow(struct bgdma_ctx *ctx, const struct bgdma_epoch_allow *arg)
 {
-	struct bgdma_principal who = { .incarnation = arg->incarnation };
 	struct bgdma_region *region;
 	struct bgdma_answer answer;
 	struct bgdma_gate_epoch *e;
@@ -371,8 +386,8 @@ int bgdma_gate_allow(struct bgdma_ctx *ctx, const struct bgdma_epoch_allow *arg)
 	if (!region || !region->gate)
 		return -ENOENT;
 	spin_lock(&region->gate->lock);
-	e = bgdma_epoch_find(region->gate, &who, arg->epoch);
-	if (!e || e->state != BGDMA_EPOCH_ASKED) {
+	e = bgdma_gate_asked(region->gate, arg->incarnation, arg->epoch);
+	if (!e) {
 		spin_unlock(&region->gate->lock);
 		return -ENOENT;
 	}
