@@ -428,6 +428,8 @@ bool bgdma_record_show(struct bgdma_ctx *ctx, struct bgdma_record *rec,
 		       u64 *words, u32 bit, const struct bgdma_record *why);
 bool bgdma_record_set(struct bgdma_ctx *ctx, struct bgdma_record *rec,
 		      u64 *words, u32 bit, const struct bgdma_record *why);
+void bgdma_record_hide(struct bgdma_ctx *ctx, struct bgdma_record *rec,
+		       u64 *words, u32 bit);
 void bgdma_record_clear(struct bgdma_ctx *ctx, struct bgdma_record *rec,
 			u64 *words, u32 bit);
 void bgdma_record_of(const struct bgdma_stream *s, struct bgdma_record *out);
@@ -493,6 +495,7 @@ void bgdma_stream_kill(struct bgdma_stream *s);
 void bgdma_stream_park(struct bgdma_stream *s, struct bgdma_waiters *waiters,
 		       unsigned long timeout, u32 kind, u32 id);
 void bgdma_stream_unpark(struct bgdma_stream *s);
+void bgdma_stream_error(struct bgdma_stream *s, bool error);
 void bgdma_stream_held(struct bgdma_stream *s, bool held, u32 kind, u32 id);
 void bgdma_waiters_init(struct bgdma_waiters *waiters);
 void bgdma_waiters_wake(struct bgdma_waiters *waiters);

@@ -150,13 +150,13 @@ bgdma_land_enter(const struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	return bgdma_gate_enter(region, s, who, epoch, true, gate);
 }
 
-static __always_inline void bgdma_land_leave(const struct bgdma_stream *s,
+static __always_inline void bgdma_land_leave(struct bgdma_stream *s,
 					     struct bgdma_region_gate *gate,
 					     const struct bgdma_principal *who,
 					     bool last)
 {
 	if (unlikely(gate))
-		bgdma_gate_leave(gate, who, s->remote ? 0 :
+		bgdma_gate_leave(gate, s, who, s->remote ? 0 :
 				 le32_to_cpu(s->x.desc.epoch), last);
 }
 

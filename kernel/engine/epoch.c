@@ -11,7 +11,9 @@
  * when no slice is inside, and none goes in while it waits for that, so nothing
  * of others moves after its origin has been told.
  *
- * The lock is a leaf. Answers and events are sent after it.
+ * The lock is a leaf. Answers and events are sent after it. An origin behind links
+ * waits for its answers for ever, so whatever asks for one brings what that takes along
+ * (bgdma_stream.promise): an answer that comes later has it from its epoch.
  */
 #include "../bgdma.h"
 #include "../trace.h"
@@ -252,13 +254,14 @@ static void bgdma_epoch_got(struct bgdma_region_gate *gate,
 /**
  * bgdma_gate_leave() - the slice has touched the region
  * @gate: from bgdma_gate_enter(); its region is still busy
+ * @s: stream that the slice is of
  * @who: as for bgdma_gate_enter()
  * @epoch: as for bgdma_gate_enter()
  * @put: all of a put is visible
  *
  * Context: inside a slice.
  */
-void bgdma_gate_leave(struct bgdma_region_gate *gate,
+void bgdma_gate_leave(struct bgdma_region_gate *gate, struct bgdma_stream *s,
 		      const struct bgdma_principal *who, u32 epoch, bool put)
 {
 	struct bgdma_answer answer = { };
@@ -272,6 +275,9 @@ void bgdma_gate_leave(struct bgdma_region_gate *gate,
 		e = bgdma_epoch_find(gate, who, epoch);
 		if (e)
 			bgdma_epoch_got(gate, e, &answer, &event);
+		/* One too many: its epoch has been answered. */
+		if (answer.epoch && !answer.promise)
+			bgdma_promise_take(s, &answer.promise);
 	}
 	next = bgdma_gate_first(gate);
 	spin_unlock(&gate->lock);
@@ -300,7 +306,7 @@ static u32 bgdma_epochs_of(struct bgdma_region_gate *gate,
 }
 
 static u32 bgdma_gate_begin(struct bgdma_region_gate *gate,
-			    const struct bgdma_stream *s,
+			    struct bgdma_stream *s,
 			    const struct bgdma_principal *who)
 {
 	const struct bgdma_desc *d = &s->x.desc;
@@ -327,6 +333,7 @@ static u32 bgdma_gate_begin(struct bgdma_region_gate *gate,
 	e->who = *who;
 	e->id = id;
 	e->counter = le32_to_cpu(d->inj_ctr);
+	bgdma_promise_take(s, &e->promise);
 	e->state = BGDMA_EPOCH_WAITING;
 	e->exclusive = exclusive;
 	e->got = 0;
@@ -338,11 +345,12 @@ static u32 bgdma_gate_begin(struct bgdma_region_gate *gate,
 }
 
 static u32 bgdma_gate_close(struct bgdma_region_gate *gate,
-			    const struct bgdma_desc *d,
+			    struct bgdma_stream *s,
 			    const struct bgdma_principal *who,
 			    struct bgdma_answer *answer,
 			    struct bgdma_event *event)
 {
+	const struct bgdma_desc *d = &s->x.desc;
 	struct bgdma_gate_epoch *e;
 	u32 code = BGDMA_OK;
 
@@ -358,8 +366,10 @@ static u32 bgdma_gate_close(struct bgdma_region_gate *gate,
 		bgdma_epoch_event(gate, e, e->state, code, event);
 		/* The descriptor itself fails. */
 		e->counter = BGDMA_NONE;
-	} else if (e->got == e->put) {
-		bgdma_epoch_answer(gate, e, BGDMA_OK, answer);
+	} else {
+		bgdma_promise_take(s, &e->promise);
+		if (e->got == e->put)
+			bgdma_epoch_answer(gate, e, BGDMA_OK, answer);
 	}
 	trace_bgdma_epoch(gate, e, code);
 	return code;
@@ -367,7 +377,7 @@ static u32 bgdma_gate_close(struct bgdma_region_gate *gate,
 
 static u32 bgdma_gate_end(struct bgdma_region_gate *gate,
 			  const struct bgdma_desc *d,
-			  const struct bgdma_principal *who,
+			  const struct bgdma_principal *who, void **promise,
 			  struct bgdma_event *event)
 {
 	struct bgdma_gate_epoch *e;
@@ -379,6 +389,9 @@ static u32 bgdma_gate_end(struct bgdma_region_gate *gate,
 	if (gate->ask && e->state != BGDMA_EPOCH_WAITING)
 		bgdma_epoch_event(gate, e, BGDMA_EPOCH_OVER, BGDMA_OK, event);
 	bgdma_epoch_out(gate, e);
+	/* Nobody waits for that any more. */
+	*promise = e->promise;
+	e->promise = NULL;
 	e->state = BGDMA_EPOCH_OVER;
 	trace_bgdma_epoch(gate, e, BGDMA_OK);
 	list_add(&e->node, &gate->free);
@@ -386,14 +399,14 @@ static u32 bgdma_gate_end(struct bgdma_region_gate *gate,
 }
 
 /* The operation of s->x.desc. */
-static u32 bgdma_gate_do(struct bgdma_region_gate *gate,
-			 const struct bgdma_stream *s,
+static u32 bgdma_gate_do(struct bgdma_region_gate *gate, struct bgdma_stream *s,
 			 const struct bgdma_principal *who)
 {
 	const struct bgdma_desc *d = &s->x.desc;
 	struct bgdma_answer answer = { };
 	struct bgdma_event event = { };
 	u32 code = BGDMA_E_REGION;
+	void *promise = NULL;
 
 	spin_lock(&gate->lock);
 	if (gate->dead)
@@ -401,13 +414,14 @@ static u32 bgdma_gate_do(struct bgdma_region_gate *gate,
 	else if (d->op == BGDMA_OP_EPOCH_BEGIN)
 		code = bgdma_gate_begin(gate, s, who);
 	else if (d->op == BGDMA_OP_EPOCH_CLOSE)
-		code = bgdma_gate_close(gate, d, who, &answer, &event);
+		code = bgdma_gate_close(gate, s, who, &answer, &event);
 	else
-		code = bgdma_gate_end(gate, d, who, &event);
+		code = bgdma_gate_end(gate, d, who, &promise, &event);
 	spin_unlock(&gate->lock);
 
 	if (answer.epoch)
 		bgdma_gate_tell(gate, &answer);
+	bgdma_promise_forget(gate, promise);
 	if (event.type)
 		bgdma_event_post(gate->ctx, &event);
 	/* Who was woken for nothing would not be there when there is something. */

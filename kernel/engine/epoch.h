@@ -54,8 +54,10 @@ static inline void bgdma_epoch_answer(struct bgdma_region_gate *gate,
 		.region = gate->handle,
 		.epoch = e->id,
 		.code = code,
+		.promise = e->promise,
 	};
 	e->counter = BGDMA_NONE;
+	e->promise = NULL;
 }
 
 /* For the owner of the gate. */
@@ -78,10 +80,25 @@ static inline void bgdma_epoch_event(struct bgdma_region_gate *gate,
 	};
 }
 
-static inline void bgdma_gate_tell(struct bgdma_region_gate *gate,
+/* False: no memory; never with a promise. */
+static inline bool bgdma_gate_tell(struct bgdma_region_gate *gate,
 				   const struct bgdma_answer *answer)
 {
-	gate->ctx->partition->fabric->answer(gate->ctx, answer);
+	return gate->ctx->partition->fabric->answer(gate->ctx, answer);
+}
+
+/* What @s asks for is answered later, or now: with what was set apart for it. */
+static inline void bgdma_promise_take(struct bgdma_stream *s, void **promise)
+{
+	*promise = s->promise;
+	s->promise = NULL;
+}
+
+static inline void bgdma_promise_forget(struct bgdma_region_gate *gate,
+					void *promise)
+{
+	if (promise)
+		gate->ctx->partition->fabric->forget(promise);
 }
 
 void bgdma_gate_go_on(struct bgdma_region_gate *gate);

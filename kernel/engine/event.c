@@ -75,7 +75,25 @@ bool bgdma_record_set(struct bgdma_ctx *ctx, struct bgdma_record *rec,
 }
 
 /**
- * bgdma_record_clear() - make room for the next error
+ * bgdma_record_hide() - make room for the next error
+ * @ctx: owner
+ * @rec: its record
+ * @words: error bits that its object has a bit in
+ * @bit: that bit
+ *
+ * Context: ctx.event_lock held.
+ */
+void bgdma_record_hide(struct bgdma_ctx *ctx, struct bgdma_record *rec,
+		       u64 *words, u32 bit)
+{
+	lockdep_assert_held(&ctx->event_lock);
+	bgdma_ring_clear_bit(words, bit);
+	WRITE_ONCE(rec->code, 0);
+	WRITE_ONCE(rec->lost, 0);
+}
+
+/**
+ * bgdma_record_clear() - bgdma_record_hide() with the lock
  * @ctx: owner
  * @rec: its record
  * @words: error bits that its object has a bit in
@@ -85,9 +103,7 @@ void bgdma_record_clear(struct bgdma_ctx *ctx, struct bgdma_record *rec,
 			u64 *words, u32 bit)
 {
 	spin_lock(&ctx->event_lock);
-	bgdma_ring_clear_bit(words, bit);
-	WRITE_ONCE(rec->code, 0);
-	WRITE_ONCE(rec->lost, 0);
+	bgdma_record_hide(ctx, rec, words, bit);
 	spin_unlock(&ctx->event_lock);
 }
 

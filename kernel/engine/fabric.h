@@ -15,15 +15,22 @@
  * @gate: an operation on the gate of a region
  * @atomic: update elements; their operands become what was there before. *@n is
  *	the bytes of them, and afterwards of those that were updated
- * @answer: of a gate of @from, to the origin of an epoch
+ * @answer: of a gate of @from, to the origin of an epoch; takes its promise, without
+ *	which it may return false: no memory, and nothing was said
+ * @forget: a promise that nobody takes, or NULL; may be NULL where there are none
  * @count: bytes that were not counted yet are visible at the target; with the
  *	last piece of a transfer @put and @memfifo count by themselves
  * @abort: the transfer ends here, with so many bytes never to come
+ * @promise: a stream of a remote-get queue is about to begin a descriptor, of whose
+ *	end its sender may have to be told: false if there is no memory for that yet;
+ *	NULL: it takes none
  * @refused: tell the sender of a remote descriptor that it was refused
  * @line: a transfer with the deposit bit begins: an enum bgdma_code
  * @fence: of a stream with a tx: is nothing on its way? BGDMA_STEP_DONE, or
  *	BGDMA_STEP_WAIT when it was parked
- * @ended: of one with a tx: a transfer that did not leave this kernel has ended
+ * @quiet: of one with a tx, owned: is nothing on its way?
+ * @ended: of one with a tx: those that it has begun have ended, but for what is on
+ *	its way and the one that it is at
  * @flush: of one with a tx: a run is over, what is ready goes on its way
  * @end: of one with a tx: it was killed, nothing of it is on its way any more
  * @left: a context is gone, with all of its streams; or NULL
@@ -43,13 +50,16 @@ struct bgdma_fabric_ops {
 	int (*rget)(struct bgdma_stream *s, const struct bgdma_payload *p, u32 n);
 	int (*gate)(struct bgdma_stream *s);
 	int (*atomic)(struct bgdma_stream *s, void *operands, u32 *n);
-	void (*answer)(const struct bgdma_ctx *from,
+	bool (*answer)(const struct bgdma_ctx *from,
 		       const struct bgdma_answer *answer);
+	void (*forget)(void *promise);
 	void (*count)(struct bgdma_stream *s, u32 n);
 	void (*abort)(struct bgdma_stream *s, u32 left);
+	bool (*promise)(struct bgdma_stream *s);
 	void (*refused)(struct bgdma_stream *s);
 	u32 (*line)(struct bgdma_stream *s);
 	int (*fence)(struct bgdma_stream *s);
+	bool (*quiet)(const struct bgdma_stream *s);
 	void (*ended)(struct bgdma_stream *s);
 	void (*flush)(struct bgdma_stream *s);
 	void (*end)(struct bgdma_stream *s);

@@ -45,6 +45,7 @@ static void bgdma_op_end(struct bgdma_stream *s)
 	if (x->fault.code != BGDMA_E_INDEX && left <= BGDMA_LENGTH_MAX)
 		bgdma_inj_fail_counter(s, left);
 	WRITE_ONCE(x->active, false);
+	x->fenced = false;
 	s->deadline = 0;
 }
 

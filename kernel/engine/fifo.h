@@ -81,6 +81,7 @@ struct bgdma_memo {
  * @tail: of the ring when this one was fetched
  * @train: messages that the delivery may go on with by itself (train.h)
  * @active: there is one, and its descriptor was found good
+ * @fenced: it starts when nothing of those before it is on its way any more
  * @slice: the bytes of the slice that is being moved
  * @fault: why it failed
  */
@@ -93,6 +94,7 @@ struct bgdma_xfer {
 	u32 tail;
 	u32 train;
 	bool active;
+	bool fenced;
 	struct bgdma_payload slice;
 	struct bgdma_fault fault;
 };
@@ -169,6 +171,8 @@ struct bgdma_line {
  * @more: of BGDMA_KIND_FLOW: something has arrived
  * @line: where @x is with the deposit bit; owner only
  * @tx: what it has on its way over links; NULL: it never had anything
+ * @promise: of BGDMA_KIND_FLOW: what an answer to the packet that it is at takes; or
+ *	NULL; owner only
  */
 struct bgdma_stream {
 	struct bgdma_ctx *ctx;
@@ -199,6 +203,7 @@ struct bgdma_stream {
 	bool more;
 	struct bgdma_line line;
 	struct bgdma_tx *tx;
+	void *promise;
 };
 
 /**
@@ -371,6 +376,7 @@ int bgdma_rgq_deliver(struct bgdma_rget_queue *queue, struct bgdma_stream *by,
 		      const struct bgdma_payload *descs, u32 n);
 bool bgdma_rgq_room(struct bgdma_rget_queue *queue,
 		    const struct bgdma_principal *who, u32 n);
+void bgdma_rgq_quiet(struct bgdma_stream *s);
 void bgdma_rgq_refuse(struct bgdma_stream *s, const struct bgdma_stream *at);
 void bgdma_rgq_clear(struct bgdma_rget_queue *queue, bool flush);
 

@@ -3,6 +3,7 @@
  * Gates of regions: made by their owner, and what takes epochs away from them:
  * the death of an origin, a grant that is taken back, the end of the region.
  */
+#include <linux/delay.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
 
@@ -17,9 +18,26 @@
 /* --------------------------------------------------------------------- */
 /* Epochs that break                                                      */
 
+/* Nothing may be promised to its origin just now; but here is time to wait. */
+static void bgdma_gate_tell_broken(struct bgdma_region_gate *gate,
+				   const struct bgdma_answer *answer)
+{
+	bool told;
+
+	for (;;) {
+		bgdma_slice_begin();
+		told = bgdma_gate_tell(gate, answer);
+		bgdma_slice_end();
+		if (told)
+			return;
+		msleep(20);
+	}
+}
+
 /*
  * Tell of epochs that are out, and give their entries back. @code: for their
- * origins, or BGDMA_OK: they are dead. @owner: our owner hears of it.
+ * origins, for which it may sleep; or BGDMA_OK: they are dead. @owner: our owner
+ * hears of it.
  */
 static void bgdma_gate_broken(struct bgdma_region_gate *gate,
 			      struct list_head *out, u32 code, bool owner)
@@ -34,11 +52,14 @@ static void bgdma_gate_broken(struct bgdma_region_gate *gate,
 		bgdma_epoch_answer(gate, e, code, &answer);
 		bgdma_epoch_event(gate, e, e->state, BGDMA_E_PEER_DOWN, &event);
 		spin_unlock(&gate->lock);
-		bgdma_slice_begin();
 		if (code)
-			bgdma_gate_tell(gate, &answer);
-		if (owner)
-			bgdma_event_post(gate->ctx, &event);
+			bgdma_gate_tell_broken(gate, &answer);
+		else
+			bgdma_promise_forget(gate, answer.promise);
+		if (!owner)
+			continue;
+		bgdma_slice_begin();
+		bgdma_event_post(gate->ctx, &event);
 		bgdma_slice_end();
 	}
 	spin_lock(&gate->lock);
@@ -350,22 +371,6 @@ int bgdma_gate_list(struct bgdma_ctx *ctx, u32 region,
 	return 0;
 }
 
-/* One that asked. Who allows it knows no more of its origin. */
-static struct bgdma_gate_epoch *
-bgdma_gate_asked(struct bgdma_region_gate *gate, u32 incarnation, u32 id)
-{
-	const struct bgdma_principal who = { .incarnation = incarnation };
-	struct bgdma_gate_epoch *e;
-
-	lockdep_assert_held(&gate->lock);
-	hlist_for_each_entry(e, bgdma_gate_bucket(gate, &who), same) {
-		if (e->id == id && e->who.incarnation == incarnation &&
-		    e->state == BGDMA_EPOCH_ASKED)
-			return e;
-	}
-	return NULL;
-}
-
 /**
  * bgdma_gate_allow() - let an epoch begin that asked
  * @ctx: owner
@@ -376,18 +381,21 @@ bgdma_gate_asked(struct bgdma_region_gate *gate, u32 incarnation, u32 id)
  */
 int bgdma_gate_allow(struct bgdma_ctx *ctx, const struct bgdma_epoch_allow *arg)
 {
+	const struct bgdma_principal who = {
+		.rank = arg->rank, .incarnation = arg->incarnation,
+	};
 	struct bgdma_region *region;
 	struct bgdma_answer answer;
 	struct bgdma_gate_epoch *e;
 
-	if (arg->flags || arg->resv)
+	if (arg->flags)
 		return -EINVAL;
 	region = bgdma_gate_region(ctx, arg->region);
 	if (!region || !region->gate)
 		return -ENOENT;
 	spin_lock(&region->gate->lock);
-	e = bgdma_gate_asked(region->gate, arg->incarnation, arg->epoch);
-	if (!e) {
+	e = bgdma_epoch_find(region->gate, &who, arg->epoch);
+	if (!e || e->state != BGDMA_EPOCH_ASKED) {
 		spin_unlock(&region->gate->lock);
 		return -ENOENT;
 	}

@@ -14,6 +14,7 @@
  * @id: identifier, of the origin's choice
  * @counter: handle of the origin's injection counter that moves with the next
  *	answer, or BGDMA_NONE
+ * @promise: bgdma_answer.promise of that answer
  * @state: BGDMA_EPOCH_*
  * @exclusive: nobody else
  * @got: puts that have come
@@ -25,6 +26,7 @@ struct bgdma_gate_epoch {
 	struct bgdma_principal who;
 	u32 id;
 	u32 counter;
+	void *promise;
 	u16 state;
 	bool exclusive;
 	u64 got;
@@ -87,6 +89,8 @@ struct bgdma_region_gate {
  * @region: handle of the region
  * @epoch: identifier
  * @code: BGDMA_OK: the counter moves by one; or why it fails
+ * @promise: what was set apart for it when it was asked for, see bgdma_stream.promise;
+ *	or NULL
  */
 struct bgdma_answer {
 	struct bgdma_principal to;
@@ -94,6 +98,7 @@ struct bgdma_answer {
 	u32 region;
 	u32 epoch;
 	u32 code;
+	void *promise;
 };
 
 int bgdma_gate_create(struct bgdma_ctx *ctx, const struct bgdma_gate *arg);
@@ -110,7 +115,7 @@ bool bgdma_gates_peer_down(struct bgdma_ctx *ctx,
 int bgdma_gate_enter(const struct bgdma_region *region, struct bgdma_stream *s,
 		     const struct bgdma_principal *who, u32 epoch, bool put,
 		     struct bgdma_region_gate **in);
-void bgdma_gate_leave(struct bgdma_region_gate *gate,
+void bgdma_gate_leave(struct bgdma_region_gate *gate, struct bgdma_stream *s,
 		      const struct bgdma_principal *who, u32 epoch, bool put);
 
 #endif /* _BGDMA_GATE_H */

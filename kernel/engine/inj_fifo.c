@@ -124,12 +124,25 @@ void bgdma_inj_fail(struct bgdma_inj_fifo *fifo, const struct bgdma_stream *at)
 		.offset = why.offset,
 		.bound = why.bound,
 	};
-	bgdma_record_set(s->ctx, fifo->rec, s->ctx->kctl->inj_error, s->id,
-			 &why);
-	set_bit(BGDMA_STREAM_ERROR, &s->flags);
-	/* Whoever sees the state sees the record. */
-	smp_store_release(&fifo->kern->state, BGDMA_FIFO_ERROR);
+	/* It may be cleared at this moment: all of it is, or nothing. */
+	spin_lock(&s->ctx->event_lock);
+	bgdma_record_show(s->ctx, fifo->rec, s->ctx->kctl->inj_error, s->id,
+			  &why);
+	bgdma_stream_error(s, true);
+	spin_unlock(&s->ctx->event_lock);
 	bgdma_event_post(s->ctx, &event);
+}
+
+/* Those that the engine has begun, but for the one that it is at. */
+static void bgdma_inj_ended(struct bgdma_inj_fifo *fifo)
+{
+	struct bgdma_stream *s = &fifo->s;
+
+	/* Those that are on their way have not ended. */
+	if (s->tx)
+		s->ctx->partition->fabric->ended(s);
+	else
+		bgdma_inj_publish(fifo, s->head - s->x.active);
 }
 
 /**
@@ -153,10 +166,11 @@ int bgdma_inj_clear(struct bgdma_inj_fifo *fifo, bool flush)
 	if (flush || READ_ONCE(fifo->rec->code) == BGDMA_E_INDEX)
 		WRITE_ONCE(s->head, tail);
 	bgdma_ring_set_head(fifo->kern, s->head);
-	bgdma_inj_publish(fifo, s->head - s->x.active);
-	clear_bit(BGDMA_STREAM_ERROR, &s->flags);
-	WRITE_ONCE(fifo->kern->state, BGDMA_FIFO_RUNNING);
-	bgdma_record_clear(s->ctx, fifo->rec, s->ctx->kctl->inj_error, s->id);
+	bgdma_inj_ended(fifo);
+	spin_lock(&s->ctx->event_lock);
+	bgdma_stream_error(s, false);
+	bgdma_record_hide(s->ctx, fifo->rec, s->ctx->kctl->inj_error, s->id);
+	spin_unlock(&s->ctx->event_lock);
 	bgdma_stream_disown(s);
 	bgdma_stream_wake(s);
 	return 0;
@@ -225,7 +239,7 @@ int bgdma_inj_cancel(struct bgdma_inj_fifo *fifo, struct bgdma_cancel *arg)
 	bgdma_stream_unpark(s);
 	if (s->x.active && s->x.seq >= arg->first && s->x.seq <= arg->last) {
 		bgdma_op_cancel(s);
-		bgdma_inj_publish(fifo, s->head);
+		bgdma_inj_ended(fifo);
 		arg->cancelled++;
 	}
 	tail = bgdma_ring_tail(fifo->user);

@@ -14,9 +14,8 @@
 #include "packet.h"
 
 /*
- * What the engine does without copying, in bytes that it could have copied: for an
- * element that is updated, and a node of a line that is looked at. A turn is a
- * quantum of bytes, so that this is what makes shares fair.
+ * What is done without copying, in bytes that could have been copied, so that turns
+ * are fair: an element that is updated, and a node of a line that is looked at.
  */
 #define BGDMA_ATOMIC_COST	128
 #define BGDMA_LINE_COST		256
@@ -118,8 +117,8 @@ static __always_inline void bgdma_source_leave(struct bgdma_stream *s,
 					       struct bgdma_region_gate *gate)
 {
 	if (unlikely(gate))
-		bgdma_gate_leave(gate, &s->who, le32_to_cpu(s->x.desc.epoch),
-				 false);
+		bgdma_gate_leave(gate, s, &s->who,
+				 le32_to_cpu(s->x.desc.epoch), false);
 }
 
 /* @whole: all of the transfer, for which this is inlined. */
@@ -191,8 +190,8 @@ out:
 }
 
 /*
- * Operands of some elements: from the descriptor, where there is one element, or
- * from the source; of BGDMA_ATOMIC_CAS always from there.
+ * Operands of some elements: those of BGDMA_ATOMIC_CAS, and of more than one, are at
+ * the source, else in the descriptor.
  */
 static int bgdma_operands_get(struct bgdma_stream *s, void *operands, u32 n)
 {
@@ -365,22 +364,27 @@ static __always_inline int bgdma_op_counter(struct bgdma_stream *s)
 	return x->fault.code;
 }
 
+/* Who is woken here sees for himself: something has arrived, maybe not all. */
+static noinline int bgdma_op_fence(struct bgdma_stream *s)
+{
+	int ret = bgdma_fabric(s)->fence(s);
+
+	s->x.fenced = ret == BGDMA_STEP_WAIT;
+	return ret;
+}
+
 /* One that is not as the last was: what is wrong, or BGDMA_STEP_WAIT at a fence. */
 static noinline int bgdma_op_look(struct bgdma_stream *s)
 {
 	struct bgdma_xfer *x = &s->x;
-	int code = bgdma_desc_check(s, &x->fault);
 
-	if (!code)
-		code = bgdma_group_begin(s);
-	if (code) {
-		x->fault.code = code;
-		return code;
-	}
+	x->fault.code = bgdma_desc_check(s, &x->fault) ?: bgdma_group_begin(s);
+	if (x->fault.code)
+		return x->fault.code;
 	bgdma_desc_remember(s);
 	if (likely(!s->tx || !(x->desc.flags & BGDMA_DESC_FENCE)))
 		return 0;
-	return bgdma_op_counter(s) ?: bgdma_fabric(s)->fence(s);
+	return bgdma_op_counter(s) ?: bgdma_op_fence(s);
 }
 
 /* What must be good before anything moves. */
@@ -644,6 +648,8 @@ static __always_inline long bgdma_stream_loop(struct bgdma_stream *s,
 			break;
 		if (!s->x.active)
 			ret = bgdma_stream_next(s, fifo, &any);
+		else if (unlikely(s->x.fenced))
+			ret = bgdma_op_fence(s);
 		if (!any)
 			break;
 		if (likely(!ret))

@@ -32,7 +32,12 @@ static int bgdma_rgq_fetch(struct bgdma_stream *s)
 	struct bgdma_rget_sub *sub = bgdma_sub_of(s);
 	struct bgdma_rget_queue *queue = sub->queue;
 	const struct bgdma_rget_slot *slot;
+	const struct bgdma_fabric_ops *fabric = s->ctx->partition->fabric;
 
+	/* Without memory it stays there: see bgdma_stream_again(). */
+	if (READ_ONCE(sub->head) == READ_ONCE(sub->tail) ||
+	    (fabric->promise && !fabric->promise(s)))
+		return 0;
 	spin_lock(&queue->lock);
 	if (sub->head == sub->tail) {
 		spin_unlock(&queue->lock);
@@ -140,7 +145,8 @@ void bgdma_rgq_free(struct bgdma_rget_queue *queue)
 
 /*
  * Give an empty sub-queue to a sender. The sub-queue may still execute the
- * last descriptor of its former sender, so it must be owned to change hands.
+ * last descriptor of its former sender, so it must be owned to change hands; and
+ * what that has on its way is waited for at his next fence, which must find it here.
  * A thread that found it owned by us relied on us to run it: @nudge.
  */
 static bool bgdma_sub_take(struct bgdma_rget_sub *sub,
@@ -148,13 +154,14 @@ static bool bgdma_sub_take(struct bgdma_rget_sub *sub,
 			   struct bgdma_stream **nudge)
 {
 	struct bgdma_stream *s = &sub->s;
-	bool idle;
+	bool idle, take;
 
 	if (sub->head != sub->tail || READ_ONCE(s->x.active) ||
 	    test_and_set_bit_lock(BGDMA_STREAM_OWNED, &s->flags))
 		return false;
 	idle = !s->x.active && !test_bit(BGDMA_STREAM_DEAD, &s->flags);
-	if (idle) {
+	take = idle && (!s->tx || s->ctx->partition->fabric->quiet(s));
+	if (take) {
 		s->who = *who;
 		memset(&s->memo, 0, sizeof(s->memo));
 		s->has_good = false;
@@ -164,11 +171,11 @@ static bool bgdma_sub_take(struct bgdma_rget_sub *sub,
 		/* What the owner sends to itself keeps the owner's rights. */
 		s->remote = !bgdma_same(who, &s->ctx->who);
 		sub->bound = true;
-	} else {
+	} else if (!idle) {
 		*nudge = s;
 	}
 	bgdma_stream_disown(s);
-	return idle;
+	return take;
 }
 
 static struct bgdma_rget_sub *bgdma_sub_find(struct bgdma_rget_queue *queue,
@@ -196,6 +203,17 @@ static struct bgdma_rget_sub *bgdma_sub_find(struct bgdma_rget_queue *queue,
 		}
 	}
 	return NULL;
+}
+
+/**
+ * bgdma_rgq_quiet() - nothing of a sub-queue is on its way any more
+ * @s: its stream
+ *
+ * It may be somebody else's now.
+ */
+void bgdma_rgq_quiet(struct bgdma_stream *s)
+{
+	bgdma_waiters_wake(&bgdma_sub_of(s)->queue->waiters);
 }
 
 /* The payload is up to 16 descriptors, in two pieces cut anywhere. */

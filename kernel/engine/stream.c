@@ -83,6 +83,29 @@ static void bgdma_stream_show(struct bgdma_stream *s, u32 state)
 }
 
 /**
+ * bgdma_stream_error() - the FIFO of a stream stops at an error, or goes on
+ * @s: of an injection FIFO
+ * @error: it stops
+ *
+ * Context: ctx.event_lock held: the record of the error is there or is not, as the
+ * state says.
+ */
+void bgdma_stream_error(struct bgdma_stream *s, bool error)
+{
+	struct bgdma_inj_kern *kern =
+		container_of(s, struct bgdma_inj_fifo, s)->kern;
+
+	lockdep_assert_held(&s->ctx->event_lock);
+	/* Who parks shows that, unless there is an error. */
+	spin_lock(&bgdma_engine.park_lock);
+	assign_bit(BGDMA_STREAM_ERROR, &s->flags, error);
+	/* Whoever sees the state sees the record. */
+	smp_store_release(&kern->state,
+			  error ? BGDMA_FIFO_ERROR : BGDMA_FIFO_RUNNING);
+	spin_unlock(&bgdma_engine.park_lock);
+}
+
+/**
  * bgdma_stream_held() - what a stream has sent waits for room where it goes to
  * @s: not killed meanwhile
  * @held: it does; or not any more

@@ -30,6 +30,65 @@ static void bgdma_tx_rtt(struct bgdma_tx_flow *flow, u32 us)
 	flow->rttmin = min(flow->rttmin, us);
 }
 
+/* Of the frames behind the oldest, when the last was sent that has arrived. */
+static bool bgdma_tx_newest(const struct bgdma_tx_flow *flow, u32 *newest)
+{
+	const struct sk_buff *skb;
+	bool any = false;
+
+	skb_queue_walk(&flow->unacked, skb) {
+		const struct bgdma_frame_cb *cb = (const void *)skb->cb;
+
+		if (cb->psn - flow->una >= BGDMA_WIRE_SACK)
+			break;
+		if (!cb->arrived)
+			continue;
+		if (!any || (s32)(cb->stamp - *newest) > 0)
+			*newest = cb->stamp;
+		any = true;
+	}
+	return any;
+}
+
+/**
+ * bgdma_tx_mend() - send again what frames that were sent later have overtaken
+ * @flow: which
+ *
+ * Each has a round trip and a little more to come another way. For the first of
+ * those that still have, there is a look at the end of that time: there may be no
+ * acknowledgment any more that could lead to one.
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_tx_mend(struct bgdma_tx_flow *flow)
+{
+	u32 patience = flow->srtt / 8 + max(flow->rttmin / 4, 1U);
+	u32 now = bgdma_flow_clock(), newest, soon = U32_MAX;
+	struct sk_buff *skb;
+
+	lockdep_assert_held(&flow->tx->lock);
+	/* Who has no room has let go of them, and says when he has. */
+	if (flow->stopped || !bgdma_tx_newest(flow, &newest))
+		return;
+	skb_queue_walk(&flow->unacked, skb) {
+		struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
+		u32 age = now - cb->stamp;
+
+		if (cb->psn - flow->una >= BGDMA_WIRE_SACK)
+			break;
+		if (cb->arrived || (s32)(newest - cb->stamp) < 0)
+			continue;
+		if (age > patience)
+			bgdma_tx_again(flow, skb);
+		else
+			soon = min(soon, patience - age);
+	}
+	if (soon != U32_MAX)
+		hrtimer_start(&flow->gap,
+			      ns_to_ktime((soon + 1ULL) * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_SOFT);
+}
+
 /*
  * What arrived of the frames behind the oldest. A receiver that had no room let go of
  * others: these are sent again when it has, @resumed.
@@ -38,10 +97,8 @@ static void bgdma_tx_sacked(struct bgdma_tx_flow *flow,
 			    const struct bgdma_wire_ack *ack, u32 cum,
 			    bool resumed)
 {
-	u32 reorder = max(flow->rttmin / 4, 1U), newest = 0, now;
 	u32 again = resumed ? flow->cwnd / 16 : 0;
 	struct sk_buff *skb;
-	bool any = false;
 
 	lockdep_assert_held(&flow->tx->lock);
 	/* Mostly none. */
@@ -52,29 +109,14 @@ static void bgdma_tx_sacked(struct bgdma_tx_flow *flow,
 
 		if (cb->psn - cum >= BGDMA_WIRE_SACK)
 			break;
-		if (!bgdma_window_arrived(ack->sack, cum, cb->psn))
+		if (bgdma_window_arrived(ack->sack, cum, cb->psn))
+			cb->arrived = true;
+		if (!again || cb->arrived)
 			continue;
-		cb->arrived = true;
-		if (!any || (s32)(cb->stamp - newest) > 0)
-			newest = cb->stamp;
-		any = true;
+		bgdma_tx_again(flow, skb);
+		again--;
 	}
-	if (!any && !again)
-		return;
-	now = bgdma_flow_clock();
-	skb_queue_walk(&flow->unacked, skb) {
-		struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
-
-		if (cb->psn - cum >= BGDMA_WIRE_SACK)
-			break;
-		if (cb->arrived)
-			continue;
-		/* Sent before one that has arrived, and not just before. */
-		if (again || (any && (s32)(newest - cb->stamp) >= 0 &&
-			      now - cb->stamp > flow->srtt / 8 + reorder))
-			bgdma_tx_again(flow, skb);
-		again -= !!again;
-	}
+	bgdma_tx_mend(flow);
 }
 
 /* The frames before @cum were dealt with: some of them; true if there are more. */

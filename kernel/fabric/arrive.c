@@ -222,6 +222,22 @@ static int bgdma_arrive_atomic(struct bgdma_rx_flow *flow,
 	return ret;
 }
 
+/*
+ * A packet of an epoch or a fetching atomic may be answered at once or later. Memory
+ * for that is found before anything is done, and is the next one's if it was not used.
+ */
+static bool bgdma_arrive_promised(struct bgdma_rx_flow *flow,
+				  const struct bgdma_desc *d)
+{
+	struct bgdma_stream *s = &flow->s;
+
+	if (likely(!d->epoch && !(d->flags & BGDMA_DESC_FETCH)))
+		return true;
+	if (!s->promise)
+		s->promise = bgdma_voice_promise(flow->ether, flow->key.src);
+	return s->promise;
+}
+
 static int bgdma_arrive_slice(struct bgdma_rx_flow *flow,
 			      const struct bgdma_wire_packet *p,
 			      const struct sk_buff *skb, u32 off, u32 *n)
@@ -231,6 +247,8 @@ static int bgdma_arrive_slice(struct bgdma_rx_flow *flow,
 	struct bgdma_ctx *target;
 	int ret;
 
+	if (unlikely(!bgdma_arrive_promised(flow, &p->desc)))
+		return BGDMA_STEP_AGAIN;
 	bgdma_slice_begin();
 	target = bgdma_arrive_target(flow, p);
 	if (!target) {

@@ -8,13 +8,14 @@
  * of a context behind the links, for which a struct bgdma_ctx stands that has no
  * process and no memory, it delivers as if that context were here.
  *
- * tx.lock is outside the locks of the engine and inside nothing; rx_flow.lock is
- * a leaf.
+ * tx.lock is outside the locks of the engine, and inside nothing but that of the
+ * kernel's own (voice.c), which is inside another's; rx_flow.lock is a leaf.
  */
 #ifndef _BGDMA_FLOW_H
 #define _BGDMA_FLOW_H
 
 #include <linux/hashtable.h>
+#include <linux/hrtimer.h>
 #include <linux/skbuff.h>
 
 #include "../bgdma.h"
@@ -102,6 +103,9 @@ struct bgdma_parting {
  * @issued: descriptors that have begun
  * @ready: frames to be handed to links
  * @spare: frames that are not in use
+ * @promised: frames for what the sender of remote descriptors may have to be told: of
+ *	each on its way, and the next
+ * @sender: its node, to which the voice has a flow; BGDMA_ROUTE_NONE: it may have none
  * @many: the last one was full of packets
  * @page: one that is not
  * @dead: it is being freed
@@ -126,6 +130,8 @@ struct bgdma_tx {
 	u64 issued;
 	struct sk_buff_head ready;
 	struct sk_buff_head spare;
+	struct sk_buff_head promised;
+	u32 sender;
 	bool many;
 	struct page *page;
 	bool dead;
@@ -176,6 +182,7 @@ struct bgdma_flow_key {
  * @tries: timeouts in a row
  * @heard: when something came back, in jiffies; or was first waited for
  * @timer: sends again
+ * @gap: has it do so, when frames were overtaken
  * @rcu: found under RCU
  */
 struct bgdma_tx_flow {
@@ -200,6 +207,7 @@ struct bgdma_tx_flow {
 	u32 tries;
 	unsigned long heard;
 	struct delayed_work timer;
+	struct hrtimer gap;
 	struct rcu_head rcu;
 };
 
@@ -360,6 +368,7 @@ void bgdma_frame_begin(struct sk_buff *skb, const struct bgdma_flow_key *key);
 struct bgdma_wire_packet *bgdma_frame_packet(struct sk_buff *skb);
 bool bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
 		      struct page **spare);
+void bgdma_frame_append(struct sk_buff *skb, const void *from, u32 n);
 void bgdma_frame_refer(struct sk_buff *skb, const void *from, u32 n);
 void bgdma_frame_finish(struct bgdma_ether *ether, struct sk_buff *skb);
 void bgdma_frame_refinish(struct sk_buff *skb);
@@ -393,6 +402,7 @@ void bgdma_tx_again(struct bgdma_tx_flow *flow, struct sk_buff *skb);
 bool bgdma_tx_quiet(const struct bgdma_tx *tx);
 
 /* ack.c */
+void bgdma_tx_mend(struct bgdma_tx_flow *flow);
 void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
 		  bool pooled);
 void bgdma_tx_fetched(struct bgdma_flows *flows,
@@ -425,9 +435,11 @@ void bgdma_arrive_end(struct bgdma_rx_flow *flow);
 
 /* voice.c */
 bool bgdma_voice_new(struct bgdma_flows *flows);
-void bgdma_voice_answer(const struct bgdma_ctx *from,
+struct sk_buff *bgdma_voice_promise(struct bgdma_ether *ether, u32 dst);
+bool bgdma_voice_answer(const struct bgdma_ctx *from,
 			const struct bgdma_answer *answer);
-void bgdma_voice_refused(const struct bgdma_stream *s);
+bool bgdma_voice_pledge(struct bgdma_stream *s);
+void bgdma_voice_refused(struct bgdma_stream *s);
 void bgdma_voice_fetched(struct bgdma_rx_flow *flow,
 			 const struct bgdma_wire_packet *p, u32 offset,
 			 const void *old, u32 n);

@@ -4,8 +4,9 @@
  *
  * The head of a frame, which has all that is looked at, is in the linear part of
  * its skb; payload is in fragments, by reference to the pages of a region, or in a
- * page of ours. The first sending is a clone; whatever is sent again is a copy, since
- * the owner of the pages may have been told that they are his again.
+ * page of ours; what a kernel itself says is behind the head, so that it needs no page.
+ * The first sending is a clone; whatever is sent again is a copy, since the owner of
+ * the pages may have been told that they are his again.
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
@@ -122,6 +123,18 @@ bool bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
 }
 
 /**
+ * bgdma_frame_append() - payload that needs no page
+ * @skb: frame with room for it, without other payload; no packet follows
+ * @from: payload
+ * @n: bytes
+ */
+void bgdma_frame_append(struct sk_buff *skb, const void *from, u32 n)
+{
+	skb_put_data(skb, from, n);
+	bgdma_frame_cb(skb)->payload += n;
+}
+
+/**
  * bgdma_frame_refer() - let a frame have payload where it is
  * @skb: frame with a fragment to spare
  * @from: payload, within one page of a region
@@ -207,14 +220,14 @@ static u32 bgdma_frame_sum(const struct sk_buff *skb, u32 head)
 void bgdma_frame_finish(struct bgdma_ether *ether, struct sk_buff *skb)
 {
 	struct bgdma_frame *f = bgdma_frame_of(skb);
-	u32 payload = skb->data_len;
+	u32 payload = bgdma_frame_cb(skb)->payload;
+	u32 head = skb->len - payload;
 
 	f->partition = cpu_to_le32(ether->tag);
 	f->kernel = cpu_to_le64(ether->kernel);
-	f->head = cpu_to_le16(skb_headlen(skb));
+	f->head = cpu_to_le16(head);
 	f->bytes = cpu_to_le32(payload);
-	f->sum = payload ? cpu_to_le32(bgdma_frame_sum(skb, skb_headlen(skb))) :
-			   0;
+	f->sum = payload ? cpu_to_le32(bgdma_frame_sum(skb, head)) : 0;
 	f->crc = cpu_to_le32(bgdma_frame_crc(f));
 }
 

@@ -40,6 +40,33 @@ struct bgdma_kernel *bgdma_kernel_find(struct bgdma_ether *ether, u64 number)
 	return NULL;
 }
 
+/**
+ * bgdma_kernel_has() - does a kernel say that a node lives there?
+ * @ether: of the partition
+ * @number: of the kernel
+ * @rank: the node
+ *
+ * Also where no way leads to it just now.
+ *
+ * Context: may sleep.
+ */
+bool bgdma_kernel_has(struct bgdma_ether *ether, u64 number, u32 rank)
+{
+	const struct bgdma_wire_state *state;
+	struct bgdma_kernel *kernel;
+	bool has = false;
+	u32 i;
+
+	mutex_lock(&ether->lock);
+	kernel = bgdma_kernel_find(ether, number);
+	state = kernel && !kernel->left ? &kernel->state : NULL;
+	for (i = 0; state && i < le32_to_cpu(state->runs); i++)
+		has |= rank >= le32_to_cpu(state->run[i].first) &&
+		       rank <= le32_to_cpu(state->run[i].last);
+	mutex_unlock(&ether->lock);
+	return has;
+}
+
 static struct bgdma_kernel *bgdma_kernel_get(struct bgdma_ether *ether,
 					     u64 number)
 {

@@ -335,6 +335,7 @@ void bgdma_state_receive(struct bgdma_link *link, const struct sk_buff *skb);
 void bgdma_kernel_heard(struct bgdma_ether *ether,
 			const struct bgdma_peer *peer);
 struct bgdma_kernel *bgdma_kernel_find(struct bgdma_ether *ether, u64 number);
+bool bgdma_kernel_has(struct bgdma_ether *ether, u64 number, u32 rank);
 void bgdma_kernel_bye(struct bgdma_ether *ether);
 void bgdma_kernels_free(struct bgdma_ether *ether);
 void bgdma_ether_tick(struct work_struct *work);

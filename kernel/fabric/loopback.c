@@ -143,7 +143,7 @@ static int bgdma_loopback_atomic(struct bgdma_stream *s, void *operands, u32 *n)
 				bgdma_deliver_atomic(target, s, operands, n));
 }
 
-static void bgdma_loopback_answer(const struct bgdma_ctx *from,
+static bool bgdma_loopback_answer(const struct bgdma_ctx *from,
 				  const struct bgdma_answer *answer)
 {
 	struct bgdma_ctx *to;
@@ -151,10 +151,11 @@ static void bgdma_loopback_answer(const struct bgdma_ctx *from,
 	to = bgdma_partition_peer(from->partition, answer->to.rank,
 				  answer->to.ctx);
 	if (!to)
-		return;
+		return true;
 	if (to->who.incarnation == answer->to.incarnation)
 		bgdma_deliver_answer(to, &from->who, answer);
 	bgdma_busy_put(&to->busy);
+	return true;
 }
 
 /* Local operations name no target: it is the context itself. */

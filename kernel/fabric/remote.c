@@ -369,7 +369,8 @@ static int bgdma_remote_go(struct bgdma_stream *s,
 	*wait = !bgdma_tx_room(flow, bgdma_remote_frames(n, chunk));
 	if (*wait)
 		return BGDMA_STEP_WAIT;
-	if (!bgdma_tx_provide(tx, bgdma_remote_frames(n, chunk)))
+	/* One more: to tell the other side if no more comes after this. */
+	if (!bgdma_tx_provide(tx, bgdma_remote_frames(n, chunk) + 1))
 		return BGDMA_STEP_AGAIN;
 	if (!bgdma_remote_begun(s)) {
 		ret = bgdma_remote_begin(s);
@@ -571,13 +572,17 @@ static int bgdma_ether_atomic(struct bgdma_stream *s, void *operands, u32 *n)
 	});
 }
 
-static void bgdma_ether_answer(const struct bgdma_ctx *from,
+static bool bgdma_ether_answer(const struct bgdma_ctx *from,
 			       const struct bgdma_answer *answer)
 {
 	if (bgdma_nodes_have(&from->partition->ether->local, answer->to.rank))
-		bgdma_loopback.answer(from, answer);
-	else
-		bgdma_voice_answer(from, answer);
+		return bgdma_loopback.answer(from, answer);
+	return bgdma_voice_answer(from, answer);
+}
+
+static void bgdma_ether_forget(void *promise)
+{
+	consume_skb(promise);
 }
 
 static void bgdma_ether_count(struct bgdma_stream *s, u32 n)
@@ -592,6 +597,13 @@ static void bgdma_ether_abort(struct bgdma_stream *s, u32 left)
 		bgdma_loopback.abort(s, left);
 	else if (s->tx || bgdma_remote_tx(s))
 		bgdma_remote_abort(s);
+}
+
+static bool bgdma_ether_promise(struct bgdma_stream *s)
+{
+	if (bgdma_nodes_have(&bgdma_ether_of(s)->local, s->who.rank))
+		return true;
+	return (s->tx || bgdma_remote_tx(s)) && bgdma_voice_pledge(s);
 }
 
 static void bgdma_ether_refused(struct bgdma_stream *s)
@@ -632,10 +644,16 @@ static int bgdma_ether_fence(struct bgdma_stream *s)
 	return BGDMA_STEP_DONE;
 }
 
+/* Nothing is added but by the owner. */
+static bool bgdma_ether_quiet(const struct bgdma_stream *s)
+{
+	return s->tx->head == READ_ONCE(s->tx->tail);
+}
+
 static void bgdma_remote_ended(struct bgdma_stream *s)
 {
 	spin_lock(&s->tx->lock);
-	s->tx->issued = s->head;
+	s->tx->issued = s->head - s->x.active;
 	bgdma_sent_publish(s->tx);
 	spin_unlock(&s->tx->lock);
 }
@@ -658,11 +676,14 @@ const struct bgdma_fabric_ops bgdma_ether_fabric = {
 	.gate = bgdma_ether_gate,
 	.atomic = bgdma_ether_atomic,
 	.answer = bgdma_ether_answer,
+	.forget = bgdma_ether_forget,
+	.promise = bgdma_ether_promise,
 	.count = bgdma_ether_count,
 	.abort = bgdma_ether_abort,
 	.refused = bgdma_ether_refused,
 	.line = bgdma_ether_line,
 	.fence = bgdma_ether_fence,
+	.quiet = bgdma_ether_quiet,
 	.ended = bgdma_remote_ended,
 	.flush = bgdma_ether_flush,
 	.end = bgdma_remote_killed,

@@ -71,27 +71,6 @@ static void bgdma_route_hops(const struct bgdma_shape *shape, unsigned int axis,
 }
 
 /**
- * bgdma_route_distance() - hops of the shortest way, with all of them open
- * @shape: of the partition
- * @from: a node
- * @to: a node
- */
-u32 bgdma_route_distance(const struct bgdma_shape *shape, u32 from, u32 to)
-{
-	u32 plus, minus, sum = 0;
-	unsigned int i;
-
-	for (i = 0; i < 3; i++) {
-		bgdma_route_hops(shape, i, from, to, &plus, &minus);
-		if (plus && minus)
-			sum += min(plus, minus);
-		else
-			sum += plus + minus;
-	}
-	return sum;
-}
-
-/**
  * bgdma_route_minimal() - the directions that lead nearer, with all ways open
  * @shape: of the partition
  * @from: a node

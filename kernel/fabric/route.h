@@ -37,7 +37,6 @@ static inline u32 bgdma_shape_size(const struct bgdma_shape *shape)
 
 u32 bgdma_route_neighbour(const struct bgdma_shape *shape, u32 rank,
 			  unsigned int direction);
-u32 bgdma_route_distance(const struct bgdma_shape *shape, u32 from, u32 to);
 u32 bgdma_route_minimal(const struct bgdma_shape *shape, u32 from, u32 to);
 
 /*

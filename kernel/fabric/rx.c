@@ -21,6 +21,9 @@
 /* Of one partition. */
 #define BGDMA_RX_FLOWS_MAX	65536
 
+/* Of frames behind one that is missing so many lead to one acknowledgment. */
+#define BGDMA_RX_GAP_EACH	8
+
 /* Bytes that are delivered where a frame is found. */
 #define BGDMA_RX_INLINE		65536
 
@@ -154,8 +157,10 @@ static bool bgdma_rx_keep(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 	}
 	flow->bytes += skb->truesize;
 	bgdma_rx_insert(flow, skb);
-	/* One before it is missing. */
-	if (ahead && !test_bit(ahead - 1, flow->have))
+	/* One before it is missing; and now and then, as long as that is so. */
+	if (ahead && (!test_bit(ahead - 1, flow->have) ||
+		      (!test_bit(0, flow->have) &&
+		       bgdma_rx_psn(skb) % BGDMA_RX_GAP_EACH == 0)))
 		flow->due = true;
 	return !ahead;
 }
@@ -215,6 +220,7 @@ void bgdma_rx_free(struct bgdma_rx_flow *flow)
 	__skb_queue_purge(&flow->queue);
 	spin_unlock(&flow->lock);
 	kfree(flow->whole);
+	consume_skb(flow->s.promise);
 	kfree_rcu(flow, rcu);
 }
 

@@ -48,9 +48,12 @@ void bgdma_sent_publish(struct bgdma_tx *tx)
 
 	lockdep_assert_held(&tx->lock);
 	while (tx->tail != tx->head && bgdma_sent_at(tx, tx->tail)->ended)
-		tx->tail++;
-	if (tx->s->kind != BGDMA_KIND_INJ_FIFO)
+		WRITE_ONCE(tx->tail, tx->tail + 1);
+	if (tx->s->kind != BGDMA_KIND_INJ_FIFO) {
+		if (tx->tail == tx->head)
+			bgdma_rgq_quiet(tx->s);
 		return;
+	}
 	done = tx->tail == tx->head ? tx->issued :
 				      bgdma_sent_at(tx, tx->tail)->seq;
 	bgdma_inj_publish(container_of(tx->s, struct bgdma_inj_fifo, s), done);

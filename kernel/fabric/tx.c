@@ -59,6 +59,8 @@ struct bgdma_tx *bgdma_tx_new(struct bgdma_ether *ether, struct bgdma_stream *s)
 	bgdma_waiters_init(&tx->waiters);
 	skb_queue_head_init(&tx->ready);
 	skb_queue_head_init(&tx->spare);
+	skb_queue_head_init(&tx->promised);
+	tx->sender = BGDMA_ROUTE_NONE;
 	tx->ether = ether;
 	tx->s = s;
 	if (s)
@@ -387,10 +389,21 @@ static void bgdma_tx_timer(struct work_struct *work)
 	struct bgdma_tx *tx = flow->tx;
 
 	spin_lock(&tx->lock);
-	if (!tx->dead)
+	if (!tx->dead) {
+		bgdma_tx_mend(flow);
 		bgdma_tx_timeout(flow);
+	}
 	spin_unlock(&tx->lock);
 	bgdma_tx_flush(tx, false);
+}
+
+static enum hrtimer_restart bgdma_tx_gap(struct hrtimer *timer)
+{
+	struct bgdma_tx_flow *flow =
+		container_of(timer, struct bgdma_tx_flow, gap);
+
+	mod_delayed_work(bgdma_flow_wq, &flow->timer, 0);
+	return HRTIMER_NORESTART;
 }
 
 /* --------------------------------------------------------------------- */
@@ -431,6 +444,8 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 	flow->cwnd = BGDMA_CWND_FIRST * 16;
 	skb_queue_head_init(&flow->unacked);
 	INIT_DELAYED_WORK(&flow->timer, bgdma_tx_timer);
+	hrtimer_init(&flow->gap, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	flow->gap.function = bgdma_tx_gap;
 	list_add(&flow->node, &tx->flows);
 	spin_lock(&flows->lock);
 	hash_add_rcu(flows->tx, &flow->hash, bgdma_flow_hash(key));
@@ -489,6 +504,7 @@ static void bgdma_tx_free(struct bgdma_tx *tx)
 		spin_lock(&flows->lock);
 		hash_del_rcu(&flow->hash);
 		spin_unlock(&flows->lock);
+		hrtimer_cancel(&flow->gap);
 		cancel_delayed_work_sync(&flow->timer);
 		kfree_skb(flow->open);
 		skb_queue_purge(&flow->unacked);
@@ -497,6 +513,7 @@ static void bgdma_tx_free(struct bgdma_tx *tx)
 	}
 	skb_queue_purge(&tx->ready);
 	skb_queue_purge(&tx->spare);
+	skb_queue_purge(&tx->promised);
 	if (tx->page)
 		__free_page(tx->page);
 	if (tx->parting)

@@ -3,6 +3,11 @@
  * What a kernel has to say to others by itself: answers of gates, refusals, what an
  * atomic found, and that a context has left. Each goes as a frame of a flow of the
  * kernel's own, so it arrives, once, and after what was said before.
+ *
+ * Who hears nothing waits for ever. So nothing is done that may make something be said
+ * before there is memory for that, a promise: without it a packet is not dealt with
+ * yet, and a remote descriptor is not begun. An answer that comes later has its promise
+ * from the question; see bgdma_stream.promise.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -11,6 +16,9 @@
 #include "check.h"
 #include "flow.h"
 #include "loopback.h"
+
+/* What others say holds the lock of a stream's tx when it leads to what we say. */
+static struct lock_class_key bgdma_voice_lock;
 
 /**
  * bgdma_voice_new() - let a partition have one
@@ -21,81 +29,96 @@
 bool bgdma_voice_new(struct bgdma_flows *flows)
 {
 	flows->voice = bgdma_tx_new(flows->ether, NULL);
+	if (flows->voice)
+		lockdep_set_class(&flows->voice->lock, &bgdma_voice_lock);
 	return flows->voice;
 }
 
-static u32 bgdma_voice_home(const struct bgdma_ether *ether)
+static struct bgdma_flow_key bgdma_voice_key(const struct bgdma_ether *ether,
+					     u32 dst)
 {
-	return ether->local.n ? ether->local.run[0].first : 0;
-}
-
-/* @p: all but its bytes. */
-static bool bgdma_voice_frame(struct bgdma_tx *tx, u32 dst,
-			      const struct bgdma_wire_packet *p,
-			      const void *payload, u32 n)
-{
-	const struct bgdma_flow_key key = {
-		.inc = (u32)tx->ether->kernel,
-		.src = bgdma_voice_home(tx->ether),
+	return (struct bgdma_flow_key) {
+		.inc = (u32)ether->kernel,
+		.src = ether->local.n ? ether->local.run[0].first : 0,
 		.dst = dst,
 		.tag = BGDMA_FLOW_KERNEL,
 		.ctx = BGDMA_CTX_ANY,
 	};
+}
+
+/**
+ * bgdma_voice_promise() - memory for something that may have to be said
+ * @ether: of the partition
+ * @dst: node that it would be said to
+ *
+ * Context: any, but the voice's lock.
+ * Return: a frame for bgdma_voice_say(), which then cannot fail; consume_skb() where
+ * there is nothing to say. NULL: no memory.
+ */
+struct sk_buff *bgdma_voice_promise(struct bgdma_ether *ether, u32 dst)
+{
+	const struct bgdma_flow_key key = bgdma_voice_key(ether, dst);
+	struct bgdma_tx *tx = ether->flows->voice;
+	struct sk_buff *skb;
+	bool there;
+
+	skb = bgdma_frame_new(sizeof(struct bgdma_wire_packet) +
+			      BGDMA_WIRE_ATOMIC);
+	if (!skb)
+		return NULL;
+	spin_lock(&tx->lock);
+	/* It stays as long as the voice. */
+	there = tx->dead || bgdma_tx_flow(tx, &key);
+	spin_unlock(&tx->lock);
+	if (there)
+		return skb;
+	consume_skb(skb);
+	return NULL;
+}
+
+/* @skb: promised for this node; @p: all but its bytes. */
+static void bgdma_voice_say(struct bgdma_ether *ether, u32 dst,
+			    struct sk_buff *skb,
+			    const struct bgdma_wire_packet *p,
+			    const void *payload, u32 n)
+{
+	const struct bgdma_flow_key key = bgdma_voice_key(ether, dst);
+	struct bgdma_tx *tx = ether->flows->voice;
 	struct bgdma_wire_packet *to;
 	struct bgdma_tx_flow *flow;
-	struct sk_buff *skb;
 
-	lockdep_assert_held(&tx->lock);
-	flow = bgdma_tx_flow(tx, &key);
-	if (!flow || !bgdma_tx_provide(tx, 1))
-		return false;
-	skb = __skb_dequeue(&tx->spare);
 	bgdma_frame_begin(skb, &key);
 	to = bgdma_frame_packet(skb);
 	*to = *p;
 	to->bytes = cpu_to_le32(n);
-	bgdma_frame_copy(skb, payload, n, &tx->page);
-	flow->open = skb;
-	bgdma_tx_close(flow);
-	return true;
-}
-
-/* False: no memory. */
-static bool bgdma_voice_try(struct bgdma_ether *ether, u32 dst,
-			    const struct bgdma_wire_packet *p,
-			    const void *payload, u32 n)
-{
-	struct bgdma_tx *tx = ether->flows->voice;
-	bool said;
-
+	bgdma_frame_append(skb, payload, n);
 	spin_lock(&tx->lock);
-	said = tx->dead || bgdma_voice_frame(tx, dst, p, payload, n);
+	flow = tx->dead ? NULL : bgdma_tx_flow(tx, &key);
+	if (flow) {
+		flow->open = skb;
+		bgdma_tx_close(flow);
+	} else {
+		WARN_ON_ONCE(!tx->dead);
+		kfree_skb(skb);
+	}
 	spin_unlock(&tx->lock);
 	/* Whoever refuses something may hold locks: others deliver what comes. */
-	if (said)
-		bgdma_tx_send(tx);
-	return said;
-}
-
-static void bgdma_voice_say(struct bgdma_ether *ether, u32 dst,
-			    const struct bgdma_wire_packet *p,
-			    const void *payload, u32 n)
-{
-	if (!bgdma_voice_try(ether, dst, p, payload, n))
-		pr_warn_ratelimited("bgdma: no memory to tell node %u something\n",
-				    dst);
+	bgdma_tx_send(tx);
 }
 
 /**
  * bgdma_voice_answer() - a gate answers an origin behind the links
  * @from: whose gate it is
- * @answer: to whom, and what
+ * @answer: to whom, and what; its promise is used
  *
  * Context: inside a slice.
+ * Return: false: nothing was promised, and there is no memory.
  */
-void bgdma_voice_answer(const struct bgdma_ctx *from,
+bool bgdma_voice_answer(const struct bgdma_ctx *from,
 			const struct bgdma_answer *answer)
 {
+	struct bgdma_ether *ether = from->partition->ether;
+	struct sk_buff *skb = answer->promise;
 	const struct bgdma_wire_answer wire = {
 		.counter = cpu_to_le32(answer->counter),
 		.region = cpu_to_le32(answer->region),
@@ -111,18 +134,73 @@ void bgdma_voice_answer(const struct bgdma_ctx *from,
 		.desc.dst_ctx = cpu_to_le16(answer->to.ctx),
 	};
 
-	bgdma_voice_say(from->partition->ether, answer->to.rank, &p, &wire,
-			sizeof(wire));
+	if (!skb)
+		skb = bgdma_voice_promise(ether, answer->to.rank);
+	if (!skb)
+		return false;
+	bgdma_voice_say(ether, answer->to.rank, skb, &p, &wire, sizeof(wire));
+	return true;
+}
+
+/**
+ * bgdma_voice_pledge() - memory to refuse one more descriptor from behind the links
+ * @s: of a remote-get queue, with a tx; owned
+ *
+ * Of the transfers on their way each may be refused once.
+ *
+ * Return: false: there is none.
+ */
+bool bgdma_voice_pledge(struct bgdma_stream *s)
+{
+	struct bgdma_ether *ether = s->ctx->partition->ether;
+	struct bgdma_tx *tx = s->tx;
+	bool enough;
+
+	spin_lock(&tx->lock);
+	for (;;) {
+		struct sk_buff *skb;
+
+		/* What is left of others is good for this sender if it can be said. */
+		enough = tx->sender == s->who.rank &&
+			 skb_queue_len(&tx->promised) > tx->head - tx->tail;
+		if (enough)
+			break;
+		skb = bgdma_voice_promise(ether, s->who.rank);
+		if (!skb)
+			break;
+		tx->sender = s->who.rank;
+		__skb_queue_tail(&tx->promised, skb);
+	}
+	spin_unlock(&tx->lock);
+	return enough;
+}
+
+/* One of these: of a stream, or of what stands for it at a transfer that was sent. */
+static struct sk_buff *bgdma_voice_pledged(struct bgdma_stream *s)
+{
+	struct bgdma_tx *tx = s->tx;
+	struct sk_buff *skb;
+
+	if (!tx) {
+		tx = container_of(s, struct bgdma_tx, late);
+		lockdep_assert_held(&tx->lock);
+		return __skb_dequeue(&tx->promised);
+	}
+	spin_lock(&tx->lock);
+	skb = __skb_dequeue(&tx->promised);
+	spin_unlock(&tx->lock);
+	return skb;
 }
 
 /**
  * bgdma_voice_refused() - a descriptor from behind the links was refused here
  * @s: its stream, or what stands for it, with s->x.fault
  *
- * Context: process context.
+ * Context: process context; the tx's lock is held where something stands for it.
  */
-void bgdma_voice_refused(const struct bgdma_stream *s)
+void bgdma_voice_refused(struct bgdma_stream *s)
 {
+	struct sk_buff *skb = bgdma_voice_pledged(s);
 	const struct bgdma_event event = bgdma_refused_event(s);
 	const struct bgdma_wire_packet p = {
 		.kind = BGDMA_WIRE_EVENT,
@@ -130,13 +208,14 @@ void bgdma_voice_refused(const struct bgdma_stream *s)
 		.desc.dst_ctx = cpu_to_le16(s->who.ctx),
 	};
 
-	bgdma_voice_say(s->ctx->partition->ether, s->who.rank, &p, &event,
-			sizeof(event));
+	if (!WARN_ON_ONCE(!skb))
+		bgdma_voice_say(s->ctx->partition->ether, s->who.rank, skb, &p,
+				&event, sizeof(event));
 }
 
 /**
  * bgdma_voice_fetched() - what was at some elements before goes to who asked
- * @flow: by which the atomic came
+ * @flow: by which the atomic came; its promise is used
  * @p: its packet
  * @offset: of the elements in the transfer
  * @old: what was there
@@ -160,7 +239,9 @@ void bgdma_voice_fetched(struct bgdma_rx_flow *flow,
 					   flow->key.adaptive),
 	};
 
-	bgdma_voice_say(flow->ether, flow->key.src, &back, old, n);
+	bgdma_voice_say(flow->ether, flow->key.src, flow->s.promise, &back, old,
+			n);
+	flow->s.promise = NULL;
 }
 
 /* --------------------------------------------------------------------- */
@@ -177,10 +258,12 @@ static void bgdma_parting_tell(struct bgdma_ether *ether, u32 dst, void *arg)
 		.ctx = cpu_to_le16(parting->who.ctx),
 	};
 	const struct bgdma_wire_packet p = { .kind = BGDMA_WIRE_GONE };
+	struct sk_buff *skb;
 
 	/* Else some would wait for it for ever. */
-	while (!bgdma_voice_try(ether, dst, &p, &gone, sizeof(gone)))
+	while (!(skb = bgdma_voice_promise(ether, dst)))
 		msleep(20);
+	bgdma_voice_say(ether, dst, skb, &p, &gone, sizeof(gone));
 }
 
 static void bgdma_parting_work(struct work_struct *work)
@@ -363,9 +446,22 @@ struct bgdma_news {
 	struct bgdma_wire_gone gone;
 };
 
-static void bgdma_news_work(struct work_struct *work)
+/*
+ * May it say so? A way to who says so may be closed just now, but he does not say it
+ * again, and others wait for whom he means.
+ */
+static bool bgdma_news_true(const struct bgdma_news *news)
 {
-	struct bgdma_news *news = container_of(work, struct bgdma_news, work);
+	struct bgdma_ether *ether = news->flows->ether;
+	u32 rank = le32_to_cpu(news->gone.rank);
+	u64 home = bgdma_way_kernel(ether, rank);
+
+	return home ? home == news->kernel :
+		      bgdma_kernel_has(ether, news->kernel, rank);
+}
+
+static void bgdma_news_tell(const struct bgdma_news *news)
+{
 	const struct bgdma_wire_gone *gone = &news->gone;
 	struct bgdma_flows *flows = news->flows;
 	struct bgdma_ctx *ghost;
@@ -383,7 +479,15 @@ static void bgdma_news_work(struct work_struct *work)
 		bgdma_ghost_gone(flows, ghost);
 	}
 	mutex_unlock(&flows->mutex);
-	bgdma_busy_put(&flows->busy);
+}
+
+static void bgdma_news_work(struct work_struct *work)
+{
+	struct bgdma_news *news = container_of(work, struct bgdma_news, work);
+
+	if (bgdma_news_true(news))
+		bgdma_news_tell(news);
+	bgdma_busy_put(&news->flows->busy);
 	kfree(news);
 }
 
@@ -394,9 +498,7 @@ static int bgdma_hear_gone(struct bgdma_rx_flow *flow,
 	struct bgdma_news *news;
 
 	if (le16_to_cpu(gone->ctx) >= BGDMA_CTX_PER_NODE ||
-	    le32_to_cpu(gone->rank) >= flow->ether->part->size ||
-	    bgdma_way_kernel(flow->ether, le32_to_cpu(gone->rank)) !=
-	    bgdma_ghost_kernel(flow->s.ctx))
+	    le32_to_cpu(gone->rank) >= flow->ether->part->size)
 		return BGDMA_STEP_DONE;
 	news = kmalloc(sizeof(*news), GFP_NOWAIT | __GFP_NOWARN);
 	if (!news)

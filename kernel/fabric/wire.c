@@ -262,11 +262,13 @@ u32 bgdma_wire_payload(const struct bgdma_wire_packet *p)
 }
 
 /**
- * bgdma_wire_frame_check() - is a frame what it says?
+ * bgdma_wire_frame_check() - is a frame of data what it says?
  * @f: its head, of f.head bytes that are there
  * @payload: bytes that follow
  *
- * Return: true for a frame of data or an acknowledgment with all of its parts.
+ * Of an acknowledgment bgdma_wire_head_check() has seen all.
+ *
+ * Return: true for a frame of data with all of its parts.
  */
 bool bgdma_wire_frame_check(const struct bgdma_frame *f, u32 payload)
 {
@@ -279,11 +281,6 @@ bool bgdma_wire_frame_check(const struct bgdma_frame *f, u32 payload)
 
 	if (f->flags & ~BGDMA_FRAME_FLAGS || le32_to_cpu(f->bytes) != payload)
 		return false;
-	if (f->type == BGDMA_FRAME_ACK)
-		return n <= BGDMA_WIRE_RESULTS && !payload &&
-		       le16_to_cpu(f->head) == sizeof(*f) +
-				sizeof(struct bgdma_wire_ack) +
-				n * sizeof(struct bgdma_wire_result);
 	if (f->type != BGDMA_FRAME_DATA || !n ||
 	    le16_to_cpu(f->head) != sizeof(*f) + n * sizeof(*p))
 		return false;

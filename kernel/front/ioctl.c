@@ -526,7 +526,7 @@ static const struct bgdma_ioc bgdma_iocs[] = {
 		  bgdma_ioc_wait),
 	BGDMA_IOC(BGDMA_IOC_GATE, bgdma_gate, epochs, 0, bgdma_ioc_gate),
 	BGDMA_IOC(BGDMA_IOC_EPOCHS, bgdma_epochs, epochs, 0, bgdma_ioc_epochs),
-	BGDMA_IOC(BGDMA_IOC_EPOCH_ALLOW, bgdma_epoch_allow, resv, 0,
+	BGDMA_IOC(BGDMA_IOC_EPOCH_ALLOW, bgdma_epoch_allow, rank, 0,
 		  bgdma_ioc_epoch_allow),
 };
 

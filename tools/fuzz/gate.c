@@ -49,21 +49,35 @@ static struct bgdma_principal who_is(int n)
 	return (struct bgdma_principal){ .rank = n, .incarnation = n + 1 };
 }
 
-static void answer(const struct bgdma_ctx *from,
+/* All but the owner live behind links: each answer was promised, or is bad news. */
+static bool answer(const struct bgdma_ctx *from,
 		   const struct bgdma_answer *a)
 {
 	must(from == &f.ctx);
 	must(a->region == f.region.handle);
+	must(!a->to.rank ? !a->promise :
+	     a->promise || (a->code && a->code != BGDMA_E_EPOCH_COUNT));
+	free(a->promise);
 	if (a->counter == BGDMA_NONE)
-		return;
+		return true;
 	must(a->counter == a->epoch);
 	if (a->code)
 		f.failed[a->to.rank][a->epoch - 1]++;
 	else
 		f.told[a->to.rank][a->epoch - 1]++;
+	return true;
 }
 
-static const struct bgdma_fabric_ops fabric = { .answer = answer };
+static const struct bgdma_fabric_ops fabric = {
+	.answer = answer, .forget = free,
+};
+
+/* What somebody does may be answered. */
+static void promise(int who)
+{
+	free(f.s.promise);
+	f.s.promise = who ? malloc(1) : NULL;
+}
 
 static u32 count(bool waiting)
 {
@@ -219,6 +233,7 @@ static void operate(struct input *in)
 		if (m->state == NONE)
 			code = BGDMA_E_EPOCH_CLOSED;
 	}
+	promise(who);
 	got = bgdma_gate_do(f.region.gate, &f.s, &principal);
 	must(got == code);
 	if (!code && d->op == BGDMA_OP_EPOCH_END)
@@ -285,7 +300,8 @@ static void go_out(struct input *in)
 			}
 		}
 	}
-	bgdma_gate_leave(gate, &who, f.slice[at].epoch, f.slice[at].put);
+	promise(f.slice[at].who);
+	bgdma_gate_leave(gate, &f.s, &who, f.slice[at].epoch, f.slice[at].put);
 }
 
 static void forget_all(int who)
@@ -341,6 +357,10 @@ static void lose(struct input *in)
 		};
 		bool asks = m->state == BGDMA_EPOCH_ASKED;
 
+		/* Another node's context with the same incarnation is another. */
+		arg.rank = who + 1;
+		must(bgdma_gate_allow(&f.ctx, &arg) == -ENOENT);
+		arg.rank = who;
 		must(bgdma_gate_allow(&f.ctx, &arg) == (asks ? 0 : -ENOENT));
 		if (asks) {
 			m->state = BGDMA_EPOCH_OPEN;
@@ -410,9 +430,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct bgdma_principal who = who_is(f.slice[i].who);
 
 		if (f.slice[i].in)
-			bgdma_gate_leave(f.slice[i].in, &who, f.slice[i].epoch,
-					 false);
+			bgdma_gate_leave(f.slice[i].in, &f.s, &who,
+					 f.slice[i].epoch, false);
 	}
+	promise(0);
 	bgdma_gate_free(&f.region);
 	return 0;
 }

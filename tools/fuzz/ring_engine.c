@@ -122,10 +122,26 @@ void bgdma_op_cancel(struct bgdma_stream *s)
 	s->x.active = false;
 }
 
+void bgdma_record_hide(struct bgdma_ctx *c, struct bgdma_record *rec,
+		       u64 *words, u32 bit)
+{
+	rec->code = 0;
+}
+
 void bgdma_record_clear(struct bgdma_ctx *c, struct bgdma_record *rec,
 			u64 *words, u32 bit)
 {
-	rec->code = 0;
+	bgdma_record_hide(c, rec, words, bit);
+}
+
+void bgdma_stream_error(struct bgdma_stream *s, bool error)
+{
+	if (error)
+		set_bit(BGDMA_STREAM_ERROR, &s->flags);
+	else
+		clear_bit(BGDMA_STREAM_ERROR, &s->flags);
+	WRITE_ONCE(fifo->kern->state,
+		   error ? BGDMA_FIFO_ERROR : BGDMA_FIFO_RUNNING);
 }
 
 /* Counters are not there, so descriptors are not counted. */

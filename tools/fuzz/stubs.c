@@ -21,6 +21,23 @@ STUB void bgdma_record_clear(struct bgdma_ctx *ctx, struct bgdma_record *rec,
 	abort();
 }
 
+STUB bool bgdma_record_show(struct bgdma_ctx *ctx, struct bgdma_record *rec,
+			    u64 *words, u32 bit, const struct bgdma_record *why)
+{
+	abort();
+}
+
+STUB void bgdma_record_hide(struct bgdma_ctx *ctx, struct bgdma_record *rec,
+			    u64 *words, u32 bit)
+{
+	abort();
+}
+
+STUB void bgdma_stream_error(struct bgdma_stream *s, bool error)
+{
+	abort();
+}
+
 STUB void bgdma_record_of(const struct bgdma_stream *s,
 			  struct bgdma_record *out)
 {

@@ -79,9 +79,6 @@ static bool told_frame(const struct bgdma_frame *f, uint32_t payload)
 
 	if (f->flags > 7 || f->bytes != payload)
 		return false;
-	if (f->type == BGDMA_FRAME_ACK)
-		return f->packets <= 32 && payload == 0 &&
-		       f->head == HEAD + 40 + 32 * f->packets;
 	if (f->type != BGDMA_FRAME_DATA || !f->packets)
 		return false;
 	if (f->head != HEAD + PACKET * f->packets)
@@ -101,7 +98,7 @@ static void relied_on(const struct bgdma_frame *f)
 	uint32_t at = 0;
 	unsigned int i;
 
-	for (i = 0; f->type == BGDMA_FRAME_DATA && i < f->packets; i++, p++) {
+	for (i = 0; i < f->packets; i++, p++) {
 		u32 bytes = bgdma_wire_payload(p);
 
 		must(bytes <= f->bytes && at <= f->bytes - bytes);
@@ -185,7 +182,7 @@ static void frame(struct input *in)
 	       (f->type == BGDMA_FRAME_DATA || !f->bytes);
 	must(bgdma_wire_head_check(f, len) == good);
 	/* As the link does: the head is there, and what fills up is cut off. */
-	if (good && head <= len - more && f->type <= BGDMA_FRAME_ACK) {
+	if (good && head <= len - more && f->type == BGDMA_FRAME_DATA) {
 		good = bgdma_wire_frame_check(f, f->bytes);
 		must(good == told_frame(f, f->bytes));
 		if (good)

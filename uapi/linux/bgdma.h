@@ -1074,7 +1074,7 @@ struct bgdma_epochs {
  * @region: handle
  * @epoch: identifier
  * @incarnation: of its origin
- * @resv: 0
+ * @rank: node of its origin
  *
  * ENOENT no such epoch waits for an answer.
  */
@@ -1084,7 +1084,7 @@ struct bgdma_epoch_allow {
 	__u32	region;
 	__u32	epoch;
 	__u32	incarnation;
-	__u32	resv;
+	__u32	rank;
 };
 
 /**

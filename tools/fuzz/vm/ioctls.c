@@ -125,7 +125,7 @@ static const struct request requests[] = {
 		M(bgdma_epoch_allow, epoch, C_COUNT),
 		M(bgdma_epoch_allow, incarnation, C_COUNT),
 		M(bgdma_epoch_allow, flags, C_ZERO),
-		M(bgdma_epoch_allow, resv, C_ZERO),
+		M(bgdma_epoch_allow, rank, C_RANK),
 	} },
 	{ BGDMA_IOC_EVENT_BIND, {
 		M(bgdma_event_bind, kind, C_KIND),
