@@ -6,6 +6,7 @@
 #define BGDMA_BGDMA_H
 
 #include <bgdma/coll.h>
+#include <bgdma/collective.h>
 #include <bgdma/job.h>
 #include <bgdma/msg.h>
 #include <bgdma/rendezvous.h>

@@ -135,7 +135,10 @@ BGDMA_API uint32_t bgdma_coll_member(const struct bgdma_coll_group *group,
  * @group: group
  *
  * Adds to the counter and lets the engine tell the others. It waits for nobody
- * but for room in an injection FIFO.
+ * but for room in an injection FIFO; and the first call that tells of an error of
+ * the group, this or another, for up to a second until those have heard of it who
+ * would wait for this process. It makes progress meanwhile, unless it is called by a
+ * callback: then the next call does so.
  *
  * Thread safety: as the endpoint.
  * Return: 0; -EBUSY this process is in one already; -EHOSTDOWN a member has

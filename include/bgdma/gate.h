@@ -53,13 +53,14 @@ BGDMA_API int bgdma_gate_epochs(struct bgdma_region *region,
 /**
  * bgdma_gate_allow() - let an epoch begin that asked
  * @region: region of ours, whose gate was made with BGDMA_GATE_ASK
- * @incarnation: of the origin, as in the event
+ * @rank: node of the origin, bgdma_event.peer_rank
+ * @incarnation: of the origin, bgdma_event.peer_incarnation
  * @epoch: identifier
  *
  * Thread safety: any thread.
  * Return: 0; -ENOENT no such epoch asks; -ENODEV.
  */
-BGDMA_API int bgdma_gate_allow(struct bgdma_region *region,
+BGDMA_API int bgdma_gate_allow(struct bgdma_region *region, uint32_t rank,
 			       uint32_t incarnation, uint32_t epoch);
 
 /**

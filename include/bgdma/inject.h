@@ -535,9 +535,12 @@ static inline int bgdma_rget(struct bgdma_inj_fifo *fifo,
  * @mode: how
  * @timeout_ns: from now; negative: for ever; 0: only look
  *
+ * One that failed has ended, too: it is told until bgdma_inj_clear_error().
+ *
  * Thread safety: any thread.
- * Return: 0; -ETIMEDOUT; -EINTR; -ENODEV; or the FIFO's error by
- * bgdma_code_errno(), see bgdma_inj_error().
+ * Return: 0: they have, without an error; -ETIMEDOUT; -EINTR; -ENODEV; or the
+ * error that the FIFO shows, if it is of one of them, or they have not ended, or more
+ * than one has failed, by bgdma_code_errno(), see bgdma_inj_error() (DMA-8).
  */
 BGDMA_API int bgdma_inj_wait(struct bgdma_inj_fifo *fifo, uint64_t seq,
 			     enum bgdma_wait_mode mode, int64_t timeout_ns);

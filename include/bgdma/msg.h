@@ -160,7 +160,7 @@ struct bgdma_msg_status {
  * @dest: rank in the job, or BGDMA_MSG_NO_RANK
  * @tag: up to BGDMA_MSG_TAG_MAX
  * @context: of a group of processes: messages of one never meet another
- * @request: out: to be completed by a test or a wait
+ * @request: out, unless it fails: to be completed by a test or a wait
  *
  * The request is complete when @data may be changed. It never waits.
  *
@@ -180,7 +180,7 @@ BGDMA_API int bgdma_msg_isend(struct bgdma_msg *msg, const void *data,
  * @dest: rank
  * @tag: of it
  * @context: of it
- * @request: out
+ * @request: out, unless it fails
  *
  * Return: as bgdma_msg_isend().
  */
@@ -197,7 +197,7 @@ BGDMA_API int bgdma_msg_issend(struct bgdma_msg *msg, const void *data,
  * @dest: rank
  * @tag: of it
  * @context: of it
- * @request: out
+ * @request: out, unless it fails
  *
  * Pieces are put together in memory of the library.
  *
@@ -250,7 +250,7 @@ BGDMA_API int bgdma_msg_ssend(struct bgdma_msg *msg, const void *data,
  * @source: rank in the job, BGDMA_MSG_ANY_SOURCE or BGDMA_MSG_NO_RANK
  * @tag: or BGDMA_MSG_ANY_TAG
  * @context: of it
- * @request: out: to be completed by a test or a wait
+ * @request: out, unless it fails: to be completed by a test or a wait
  *
  * Return: 0; -EINVAL; -ENOTCONN; -ENOMEM.
  */
@@ -266,7 +266,7 @@ BGDMA_API int bgdma_msg_irecv(struct bgdma_msg *msg, void *data, size_t length,
  * @source: as for bgdma_msg_irecv()
  * @tag: the same
  * @context: the same
- * @request: out
+ * @request: out, unless it fails
  *
  * Return: as bgdma_msg_irecv().
  */
@@ -362,7 +362,7 @@ BGDMA_API int bgdma_msg_mprobe(struct bgdma_msg *msg, uint32_t source,
  * @data: room for it
  * @length: of the room
  * @message: in: of a probe; out: NULL
- * @request: out
+ * @request: out, unless it fails
  *
  * Return: as bgdma_msg_irecv(); @message is still there after an error.
  */
@@ -486,7 +486,8 @@ BGDMA_API int bgdma_msg_waitall(struct bgdma_msg_request **requests,
  *
  * A receive that no message has matched is cancelled; so is a send that has not
  * begun. Others go on, to be completed as ever. For a receive progress is made
- * first: what has arrived is not given up.
+ * first, once: who does nothing but post and give up gets what has been sent to
+ * him, sooner or later, but not always what has arrived.
  *
  * Return: 0: it is cancelled; -EALREADY: it goes on, or is complete.
  */

@@ -24,8 +24,8 @@
  *   independent of each other.
  * - Callbacks run in whoever makes progress, one at a time for each endpoint.
  *   They may call everything here on their endpoint but bgdma_endpoint_wait(),
- *   _wait_until(), _commit() and _destroy(), and are not called again before
- *   they have returned.
+ *   _wait_until(), _flush(), _commit() and _destroy(), and are not called again
+ *   before they have returned.
  */
 #ifndef BGDMA_SYS_H
 #define BGDMA_SYS_H
@@ -429,7 +429,9 @@ struct bgdma_disagreement {
  * as the others, one at a time. Afterwards messages can be sent.
  *
  * Return: 0; -EPROTO the processes did not register the same operations;
- * -EBUSY it is committed; what bgdma_job_fence() and bgdma_job_get() return.
+ * -EBADMSG what another one told of itself is nonsense, or that two of them are
+ * the same; -EBUSY it is committed; what bgdma_job_fence() and bgdma_job_get()
+ * return.
  */
 BGDMA_API int bgdma_endpoint_commit(struct bgdma_endpoint *ep,
 				    struct bgdma_disagreement *why);
@@ -552,6 +554,20 @@ BGDMA_API int bgdma_endpoint_wait_until(struct bgdma_endpoint *ep,
 					bool (*holds)(void *arg), void *arg,
 					enum bgdma_wait_mode mode,
 					int64_t timeout_ns);
+
+/**
+ * bgdma_endpoint_flush() - wait until messages have arrived
+ * @ep: endpoint, committed
+ * @timeout_ns: from now; negative: for ever; 0: only look
+ *
+ * All that this process sent before is in the FIFO of its target, or lost, which
+ * the endpoint has been told as a trouble. Who sends, and makes no progress
+ * afterwards, may leave it behind a message to somebody who died.
+ *
+ * Return: 0; else as bgdma_endpoint_wait().
+ */
+BGDMA_API int bgdma_endpoint_flush(struct bgdma_endpoint *ep,
+				   int64_t timeout_ns);
 
 /**
  * struct bgdma_endpoint_stats - what an endpoint has done

@@ -25,7 +25,7 @@ static int step_tell(struct bgdma_coll_group *g, const struct step *step)
 					     BGDMA_SPIN_THEN_SLEEP, -1);
 		/* Half a barrier cannot be entered: no signal ends this. */
 		if (ret < 0 && ret != -EINTR) {
-			if (bgdma_inj_state(fifo) != BGDMA_FIFO_ERROR)
+			if (!bgdma_inj_error(fifo, NULL))
 				return ret;
 			fifo_failed(g->coll);
 			ret = step_failure(g, step, g->told + 1);
@@ -71,7 +71,7 @@ int bgdma_coll_enter(struct bgdma_coll_group *g)
 	if (bgdma_unlikely(ret && ret != -EBUSY))
 		group_give_up(g);
 	bgdma_endpoint_unlock(g->coll->ep);
-	return ret;
+	return bgdma_likely(!ret) ? 0 : group_over(g, ret);
 }
 
 /* ---- Leaving ----------------------------------------------------------- */
@@ -127,7 +127,7 @@ int bgdma_coll_test(struct bgdma_coll_group *g)
 	if (ret != -EAGAIN)
 		others_wake(g);
 	bgdma_endpoint_unlock(g->coll->ep);
-	return ret;
+	return bgdma_likely(!ret || ret == -EAGAIN) ? ret : group_over(g, ret);
 }
 
 struct wait {
@@ -163,7 +163,7 @@ int bgdma_coll_wait(struct bgdma_coll_group *g, enum bgdma_wait_mode mode,
 	if (barrier_over(&w)) {
 		others_wake(g);
 		bgdma_endpoint_unlock(ep);
-		return w.result;
+		return bgdma_likely(!w.result) ? 0 : group_over(g, w.result);
 	}
 	if (!g->waiting++)
 		interrupts(g, true);
@@ -175,7 +175,9 @@ int bgdma_coll_wait(struct bgdma_coll_group *g, enum bgdma_wait_mode mode,
 	if (!ret)
 		others_wake(g);
 	bgdma_endpoint_unlock(ep);
-	return ret ? ret : w.result;
+	if (ret)
+		return ret;
+	return bgdma_likely(!w.result) ? 0 : group_over(g, w.result);
 }
 
 /* ---- The end of a group ------------------------------------------------ */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "collective.h"
 
 #define QUOTA		64
 #define SENDERS_MAX	64	/* more of them wait for each other */
@@ -34,6 +34,7 @@ static void group_free(struct bgdma_coll_group *g)
 	free(g->gone);
 	free(g->member);
 	free(g->desc);
+	pieces_free(g);
 	free(g);
 }
 
@@ -41,10 +42,15 @@ static void group_free(struct bgdma_coll_group *g)
 static void release(void *arg)
 {
 	struct bgdma_coll *coll = arg;
+	struct bgdma_coll_request *r;
 	struct bgdma_coll_group *g;
 
 	while ((g = coll->groups)) {
 		coll->groups = g->next;
+		while ((r = g->requests)) {
+			g->requests = r->next;
+			request_free(r);
+		}
 		group_free(g);
 	}
 	cards_free(coll);
@@ -106,21 +112,45 @@ static int objects_create(struct bgdma_coll *coll)
 	return ret ? ret : bgdma_rgq_create(ctx, &rgq, &coll->queue);
 }
 
+static int operations_register(struct bgdma_coll *coll)
+{
+	const struct {
+		const char *name;
+		uint32_t flags;
+		bgdma_packet_fn *packet;
+		uint32_t *id;
+		enum bgdma_operation_type type;
+	} ops[] = {
+		{ "ready", BGDMA_OPERATION_CONTROL, on_ready, &coll->ready_id,
+		  BGDMA_COLLECTIVE },
+		{ "gone", BGDMA_OPERATION_CONTROL, on_gone, &coll->gone_id,
+		  BGDMA_COLLECTIVE },
+		{ "card", BGDMA_OPERATION_CONTROL, on_card, &coll->card_id,
+		  BGDMA_COLLECTIVE },
+		{ "piece", 0, on_coll_piece, &coll->piece_id, BGDMA_COLLECTIVE },
+		{ "stop", 0, on_coll_stop, &coll->stop_id, BGDMA_COLLECTIVE },
+		{ "give", BGDMA_OPERATION_CONTROL, on_coll_give, &coll->give_id,
+		  BGDMA_COLLECTIVE },
+		/* As every RTS. */
+		{ "long", 0, on_coll_long, &coll->long_id, BGDMA_POINT_TO_POINT },
+	};
+	struct bgdma_operation_attr attr = { .module = "coll", .arg = coll };
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < sizeof(ops) / sizeof(ops[0]); i++) {
+		attr.name = ops[i].name;
+		attr.type = ops[i].type;
+		attr.flags = ops[i].flags;
+		attr.packet = ops[i].packet;
+		ret = bgdma_operation_register(coll->ep, &attr, ops[i].id);
+	}
+	return ret;
+}
+
 int bgdma_coll_create(struct bgdma_coll **collp, struct bgdma_endpoint *ep,
 		      struct bgdma_job *job)
 {
-	struct bgdma_operation_attr ready = {
-		.module = "coll", .name = "ready", .type = BGDMA_COLLECTIVE,
-		.flags = BGDMA_OPERATION_CONTROL, .packet = on_ready,
-	};
-	struct bgdma_operation_attr card = {
-		.module = "coll", .name = "card", .type = BGDMA_COLLECTIVE,
-		.flags = BGDMA_OPERATION_CONTROL, .packet = on_card,
-	};
-	struct bgdma_operation_attr gone = {
-		.module = "coll", .name = "gone", .type = BGDMA_COLLECTIVE,
-		.flags = BGDMA_OPERATION_CONTROL, .packet = on_gone,
-	};
 	struct bgdma_module_attr module = {
 		.work = coll_work, .trouble = on_trouble, .release = release,
 	};
@@ -131,9 +161,6 @@ int bgdma_coll_create(struct bgdma_coll **collp, struct bgdma_endpoint *ep,
 		return -ENOMEM;
 	coll->ep = ep;
 	module.arg = coll;
-	ready.arg = coll;
-	gone.arg = coll;
-	card.arg = coll;
 	(void)job;
 	coll->down = calloc(bgdma_endpoint_size(ep), sizeof(*coll->down));
 	if (coll->down)
@@ -149,11 +176,7 @@ int bgdma_coll_create(struct bgdma_coll **collp, struct bgdma_endpoint *ep,
 		release(coll);
 		return ret;
 	}
-	ret = bgdma_operation_register(ep, &ready, &coll->ready_id);
-	if (!ret)
-		ret = bgdma_operation_register(ep, &gone, &coll->gone_id);
-	if (!ret)
-		ret = bgdma_operation_register(ep, &card, &coll->card_id);
+	ret = operations_register(coll);
 	if (!ret)
 		*collp = coll;
 	return ret;
@@ -263,7 +286,8 @@ static int members_find(struct bgdma_coll_group *g, const struct card *own,
 		if (coll->down[g->member[rank]])
 			g->dead = g->member[rank];
 	}
-	return 0;
+	/* Others may be through before us, and in a collective. */
+	return pieces_create(g);
 }
 
 /* ---- Until all are ready ----------------------------------------------- */
@@ -411,6 +435,17 @@ static int group_build(struct bgdma_coll_group *g, const struct card *own,
 	return !ret && g->refused[lines] ? -ENOSPC : ret;
 }
 
+/* The word of a message has so many bits for the serial. */
+static bool serial_taken(const struct bgdma_coll_group *g)
+{
+	const struct bgdma_coll_group *other;
+
+	for (other = g->next; other; other = other->next)
+		if (!((other->serial ^ g->serial) & SERIAL_MASK))
+			return true;
+	return false;
+}
+
 static void objects_put(struct bgdma_coll_group *g)
 {
 	unsigned int i;
@@ -490,6 +525,10 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 	own.flags = a.flags;
 	/* Who has no counter left tells the others too. */
 	failed = own.color == BGDMA_SPLIT_NONE ? 0 : objects_get(g, &own);
+	bgdma_endpoint_lock(coll->ep);
+	if (serial_taken(g))
+		failed = -ENOSPC;
+	bgdma_endpoint_unlock(coll->ep);
 	own.failed = failed < 0;
 	ret = cards_exchange(g, &own, &cards);
 	if (!ret)
@@ -519,8 +558,16 @@ void bgdma_coll_group_destroy(struct bgdma_coll_group *g)
 	if (!g)
 		return;
 	number_end(g, barrier_flush(g));
+	bgdma_endpoint_lock(g->coll->ep);
+	if (g->requests)
+		coll_stop(g, -ECANCELED);
+	else if (g->partner)
+		pieces_drop(g);
+	bgdma_endpoint_unlock(g->coll->ep);
 	give_up_flush(g);
-	group_remove(g);
+	/* What the engine still moves for it is not forgotten. */
+	if (!g->requests)
+		group_remove(g);
 }
 
 /* ---- What it is -------------------------------------------------------- */

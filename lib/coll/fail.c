@@ -11,7 +11,7 @@
 
 #include <asm/byteorder.h>
 
-#include "internal.h"
+#include "collective.h"
 
 int64_t coll_now_ns(void)
 {
@@ -110,18 +110,60 @@ void group_give_up(struct bgdma_coll_group *g)
 		give_up(g);
 }
 
-void give_up_flush(struct bgdma_coll_group *g)
+static bool all_told(void *arg)
+{
+	const struct bgdma_coll_group *g = arg;
+
+	return (!g->given_up || g->tell == g->size) &&
+	       (!g->stopped || g->stop_told == g->size);
+}
+
+/*
+ * Until the others have what we told them, whatever signals come: we may make no
+ * progress for long. -EDEADLK: it cannot be, in a callback.
+ */
+static int told_flush(struct bgdma_coll_group *g)
 {
 	int64_t left = FLUSH_NS, end = coll_now_ns() + left;
 	struct bgdma_endpoint *ep = g->coll->ep;
 	int ret;
 
-	while (g->given_up && g->tell < g->size && left > 0) {
-		ret = bgdma_endpoint_wait(ep, left);
-		if (ret && ret != -EINTR && ret != -ETIMEDOUT)
-			break;
+	do {
+		ret = bgdma_endpoint_wait_until(ep, all_told, g, BGDMA_SLEEP,
+						left);
 		left = end - coll_now_ns();
+		if (left < 0)
+			left = 0;
+	} while (ret == -EINTR && left);
+	do {
+		ret = bgdma_endpoint_flush(ep, left);
+		left = end - coll_now_ns();
+	} while (ret == -EINTR && left > 0);
+	return ret;
+}
+
+int group_over(struct bgdma_coll_group *g, int result)
+{
+	struct bgdma_endpoint *ep = g->coll->ep;
+	bool first;
+
+	bgdma_endpoint_lock(ep);
+	first = (g->given_up || g->stopped) && !g->heard;
+	bgdma_endpoint_unlock(ep);
+	if (first && told_flush(g) != -EDEADLK) {
+		bgdma_endpoint_lock(ep);
+		g->heard = true;
+		bgdma_endpoint_unlock(ep);
 	}
+	return result;
+}
+
+void give_up_flush(struct bgdma_coll_group *g)
+{
+	struct bgdma_endpoint *ep = g->coll->ep;
+
+	if (g->given_up || g->stopped)
+		(void)told_flush(g);
 	bgdma_endpoint_lock(ep);
 	if (g->given_up && g->tell < g->size)
 		g->coll->telling--;
@@ -138,22 +180,30 @@ void split_give_up(struct bgdma_coll_group *g)
 
 /* ---- Hearing ----------------------------------------------------------- */
 
+static void member_fail(struct bgdma_coll_group *g, uint32_t number)
+{
+	bool first = g->dead == BGDMA_STRANGER;
+
+	if (first)
+		g->dead = g->member[number];
+	/* The next barrier will not be entered, and may not be tried. */
+	if (first && g->made && !g->entered)
+		group_give_up(g);
+	if (g->partner)
+		partner_stop(g, number, -EHOSTDOWN);
+	coll_stop_idle(g);
+}
+
 void coll_fail(struct bgdma_coll *coll, uint32_t rank)
 {
 	struct bgdma_coll_group *g;
 	uint32_t i;
 
 	coll->down[rank] = true;
-	for (g = coll->groups; g; g = g->next) {
-		if (g->dead != BGDMA_STRANGER)
-			continue;
+	for (g = coll->groups; g; g = g->next)
 		for (i = 0; i < g->size; i++)
 			if (g->member[i] == rank)
-				g->dead = rank;
-		/* The next barrier will not be entered, and may not be tried. */
-		if (g->dead == rank && g->made && !g->entered)
-			group_give_up(g);
-	}
+				member_fail(g, i);
 	bgdma_endpoint_wake(coll->ep);
 }
 
@@ -218,6 +268,7 @@ int on_gone(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 		gone_take(g);
 	if (g->made && !g->entered)
 		group_give_up(g);
+	coll_stop_idle(g);
 	bgdma_endpoint_wake(coll->ep);
 	return 0;
 }
@@ -244,28 +295,69 @@ void fifo_failed(struct bgdma_coll *coll)
 			}
 		}
 	}
-	for (g = coll->groups; g; g = g->next)
+	for (g = coll->groups; g; g = g->next) {
 		g->error = -EIO;
+		coll_stop_idle(g);
+	}
 	bgdma_endpoint_wake(coll->ep);
+}
+
+void coll_late(struct bgdma_coll_group *g)
+{
+	g->late = true;
+	g->coll->late = true;
+}
+
+/* What found no room for a group: whether it did now. */
+static bool late_work(struct bgdma_coll_group *g)
+{
+	uint32_t i;
+
+	if (!g->late)
+		return true;
+	g->late = false;
+	if (g->stopped) {
+		stop_tell(g);
+		return !g->late;
+	}
+	credit_again(g);
+	for (i = 0; i < g->size && !g->stopped; i++)
+		sends_go(g, i);
+	return !g->late;
+}
+
+static int all_late_work(struct bgdma_coll *coll)
+{
+	struct bgdma_coll_group *g;
+	bool all = true;
+
+	if (bgdma_likely(!coll->late))
+		return 0;
+	coll->late = false;
+	for (g = coll->groups; g; g = g->next)
+		all &= late_work(g);
+	return all ? 1 : -EAGAIN;
 }
 
 int coll_work(void *arg)
 {
 	struct bgdma_coll *coll = arg;
 	struct bgdma_coll_group *g;
-	int done = 0;
+	int done = 0, late = all_late_work(coll);
 
 	if (bgdma_unlikely(bgdma_inj_state(coll->fifo) == BGDMA_FIFO_ERROR)) {
 		fifo_failed(coll);
 		done++;
 	}
+	if (late > 0)
+		done++;
 	if (bgdma_likely(!coll->telling))
-		return done;
+		return done ? done : late;
 	for (g = coll->groups; g; g = g->next) {
 		if (!g->given_up || g->tell == g->size)
 			continue;
 		gone_tell(g);
 		done += g->tell == g->size;
 	}
-	return done;
+	return done ? done : late;
 }

@@ -103,10 +103,17 @@ struct step {
  * @gone: by rank in the job: @told of one who has SAID_GONE
  * @why: the last that said so: who had died
  * @broken: a member has
- * @given_up: so do we; members from number @tell on have not heard it yet
+ * @given_up: so do we; members from number @tell on have not been told yet
+ * @heard: it was seen to that it reaches them
  * @memory: for all members
  * @packets: that others get and run in our name: for nobody else
  * @replies: that the sink has to count
+ * @partner: what goes between us and each member, by number (collective.h)
+ * @place: number of a member, by rank in the job, or BGDMA_STRANGER
+ * @requests: collectives that are under way
+ * @collectives: that have begun
+ * @stopped: none is any more; members from number @stop_told on have not been told
+ * @late: something for collectives had no room
  */
 struct bgdma_coll_group {
 	struct bgdma_coll *coll;
@@ -127,13 +134,18 @@ struct bgdma_coll_group {
 	struct step step[AXES];
 	uint32_t steps, at;
 	uint32_t hops, descs;
-	bool entered, broken, given_up;
+	bool entered, broken, given_up, heard;
 	uint32_t told, tell;
 	uint32_t *gone, why;
 	uint32_t waiting;
 	uint32_t dead;
 	int error;
 	int64_t replies;
+	struct partner *partner;
+	uint32_t *place;
+	struct bgdma_coll_request *requests;
+	uint32_t collectives, stop_told;
+	bool stopped, late;
 };
 
 struct bgdma_coll {
@@ -142,12 +154,14 @@ struct bgdma_coll {
 	struct bgdma_rget_queue *queue;
 	struct bgdma_coll_group *groups;
 	uint32_t ready_id, gone_id, card_id;
+	uint32_t piece_id, long_id, give_id, stop_id;
 	struct cards cards[2];	/* by the last bit of the split's serial */
 	uint32_t splits;
 	uint64_t taken[TAKEN_WORDS];
 	bool open;		/* the queue, to the job */
 	bool *down;		/* by rank */
 	uint32_t telling;	/* groups that have to say that they gave up */
+	bool late;		/* some group is */
 };
 
 /* cards.c */
@@ -186,6 +200,8 @@ void group_give_up(struct bgdma_coll_group *g);
 void split_give_up(struct bgdma_coll_group *g);
 /* Until all have heard, for a while. */
 void give_up_flush(struct bgdma_coll_group *g);
+/* A call returns that a group is of no more use: the first time, the same. */
+int group_over(struct bgdma_coll_group *g, int result);
 /* A packet could not be sent: to one who is gone, or for another reason. */
 void fifo_failed(struct bgdma_coll *coll);
 /* Work of the module: look at its FIFO, as somebody may be gone; tell. */

@@ -267,6 +267,7 @@ static int send_later(struct bgdma_msg *msg, const void *data, size_t length,
 		      struct bgdma_msg_request **request)
 {
 	struct bgdma_msg_request *r = request_get(msg);
+	int ret;
 
 	if (!r)
 		return -ENOMEM;
@@ -274,8 +275,10 @@ static int send_later(struct bgdma_msg *msg, const void *data, size_t length,
 	r->data = (char *)(uintptr_t)data;	/* only read */
 	r->length = length;
 	r->synchronous = synchronous;
-	*request = r;
-	return send_start(r);
+	ret = send_start(r);
+	if (!ret)
+		*request = r;
+	return ret;
 }
 
 static ALWAYS_INLINE int send_any(struct bgdma_msg *msg, const void *data,
@@ -288,8 +291,9 @@ static ALWAYS_INLINE int send_any(struct bgdma_msg *msg, const void *data,
 	if (ret)
 		return ret;
 	bgdma_endpoint_lock(msg->ep);
-	*request = &msg->sent;
-	if (!send_at_once(msg, data, length, key, synchronous))
+	if (send_at_once(msg, data, length, key, synchronous))
+		*request = &msg->sent;
+	else
 		ret = send_later(msg, data, length, key, synchronous, request);
 	bgdma_endpoint_unlock(msg->ep);
 	return ret;
@@ -396,11 +400,12 @@ int bgdma_msg_isendv(struct bgdma_msg *msg, const struct iovec *pieces,
 				memcpy(p, pieces[i].iov_base,
 				       pieces[i].iov_len);
 		r->key = key;
-		*request = r;
 		if (dest == BGDMA_MSG_NO_RANK)
 			request_done(r, 0);
 		else
 			ret = send_start(r);
+		if (!ret)
+			*request = r;
 	}
 	bgdma_endpoint_unlock(msg->ep);
 	return r ? ret : -ENOMEM;

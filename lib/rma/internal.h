@@ -114,7 +114,7 @@ enum access_mode { ACCESS_NONE, ACCESS_LOCKS, ACCESS_FENCE, ACCESS_STARTED };
 /* An epoch of another process at our window, for which accesses are trapped. */
 struct trapped {
 	struct trapped *next;
-	uint32_t rank, incarnation, epoch;
+	uint32_t node, incarnation, epoch;
 };
 
 struct bgdma_window {
@@ -175,6 +175,9 @@ static inline void rma_unlock(const struct bgdma_rma *rma)
 /* Wait with progress, whatever signals come. */
 int rma_wait(struct bgdma_rma *rma, bool (*holds)(void *arg), void *arg);
 void rma_trouble(struct bgdma_rma *rma, const struct bgdma_rma_trouble *t);
+/* Who a context is: a rank, or BGDMA_STRANGER. */
+uint32_t rma_rank(const struct bgdma_rma *rma, uint32_t node, uint16_t ctx,
+		  uint32_t incarnation);
 int rma_errno(uint32_t code);
 
 /* channel.c: all with the lock; rma_channel_wait() also without */

@@ -47,18 +47,16 @@ static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
 		rma->peer[info->rank].down = true;
 }
 
-/* Who an event is about: a rank, or BGDMA_STRANGER. */
-static uint32_t event_rank(const struct bgdma_rma *rma,
-			   const struct bgdma_event *event)
+uint32_t rma_rank(const struct bgdma_rma *rma, uint32_t node, uint16_t ctx,
+		  uint32_t incarnation)
 {
 	const struct bgdma_peer *at;
 	uint32_t i;
 
 	for (i = 0; i < rma->size; i++) {
 		at = bgdma_endpoint_peer(rma->ep, i);
-		if (at->node == event->peer_rank &&
-		    at->ctx == event->peer_ctx &&
-		    at->incarnation == event->peer_incarnation)
+		if (at->node == node && at->ctx == ctx &&
+		    at->incarnation == incarnation)
 			return i;
 	}
 	return BGDMA_STRANGER;
@@ -144,7 +142,8 @@ static void on_event(void *arg, const struct bgdma_event *event)
 	if (event->type != BGDMA_EVENT_EPOCH &&
 	    event->type != BGDMA_EVENT_REFUSED)
 		return;
-	rank = event_rank(rma, event);
+	rank = rma_rank(rma, event->peer_rank, event->peer_ctx,
+			event->peer_incarnation);
 	if (event->type == BGDMA_EVENT_REFUSED) {
 		gets_doubt(rma, rank, (int)event->object, event->code);
 		return;

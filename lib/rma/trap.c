@@ -185,36 +185,42 @@ void trap_destroy(struct bgdma_window *window)
 
 /* ---- Epochs ------------------------------------------------------------ */
 
-static void trap_begin(struct bgdma_window *window, uint32_t rank,
-		       uint32_t incarnation, uint32_t epoch)
+static bool is_same(const struct trapped *a, const struct trapped *b)
 {
+	return a->node == b->node && a->incarnation == b->incarnation &&
+	       a->epoch == b->epoch;
+}
+
+/* @rank: whose it is in the job. */
+static void trap_begin(struct bgdma_window *window, uint32_t rank,
+		       const struct trapped *its)
+{
+	const struct bgdma_ctx_info *us = bgdma_ctx_info(window->rma->ctx);
 	struct trap *trap = &traps[window->trap];
 	struct trapped *t = NULL;
 
 	/* Our own accesses in an epoch of our own are no race. */
-	if (incarnation != bgdma_ctx_info(window->rma->ctx)->incarnation)
+	if (its->node != us->rank || its->incarnation != us->incarnation)
 		t = malloc(sizeof(*t));
 	/* Without memory it is allowed all the same: races go unseen. */
 	if (t) {
-		t->rank = rank;
-		t->incarnation = incarnation;
-		t->epoch = epoch;
+		*t = *its;
 		t->next = window->trapped;
 		window->trapped = t;
 		bgdma_store_relaxed(&trap->rank, rank);
-		bgdma_store_relaxed(&trap->epoch, epoch);
+		bgdma_store_relaxed(&trap->epoch, its->epoch);
 		protect(window, true);
 	}
-	(void)bgdma_gate_allow(window->region, incarnation, epoch);
+	(void)bgdma_gate_allow(window->region, its->node, its->incarnation,
+			       its->epoch);
 }
 
-static void trap_end(struct bgdma_window *window, uint32_t incarnation,
-		     uint32_t epoch)
+static void trap_end(struct bgdma_window *window, const struct trapped *its)
 {
 	struct trapped **link = &window->trapped, *t;
 
 	for (; (t = *link); link = &t->next) {
-		if (t->incarnation != incarnation || t->epoch != epoch)
+		if (!is_same(t, its))
 			continue;
 		*link = t->next;
 		free(t);
@@ -224,24 +230,34 @@ static void trap_end(struct bgdma_window *window, uint32_t incarnation,
 	}
 }
 
+static struct trapped trapped_of(const struct bgdma_epoch *epoch)
+{
+	return (struct trapped){
+		.node = epoch->rank, .incarnation = epoch->incarnation,
+		.epoch = epoch->epoch,
+	};
+}
+
 static bool is_there(const struct bgdma_epoch *epochs, int count,
 		     const struct trapped *t)
 {
+	struct trapped at;
 	int i;
 
-	for (i = 0; i < count; i++)
-		if (epochs[i].incarnation == t->incarnation &&
-		    epochs[i].epoch == t->epoch &&
-		    epochs[i].state > BGDMA_EPOCH_ASKED)
+	for (i = 0; i < count; i++) {
+		at = trapped_of(&epochs[i]);
+		if (is_same(&at, t) && epochs[i].state > BGDMA_EPOCH_ASKED)
 			return true;
+	}
 	return false;
 }
 
 /* Events were lost: look at the gate itself. */
 static void trap_look(struct bgdma_window *window)
 {
+	const struct bgdma_epoch *e;
 	struct bgdma_epoch *epochs;
-	struct trapped *t, *next;
+	struct trapped *t, *next, asks;
 	int count, i;
 
 	epochs = calloc(window->attr.epochs, sizeof(*epochs));
@@ -251,19 +267,23 @@ static void trap_look(struct bgdma_window *window)
 	for (t = window->trapped; count >= 0 && t; t = next) {
 		next = t->next;
 		if (!is_there(epochs, count, t))
-			trap_end(window, t->incarnation, t->epoch);
+			trap_end(window, t);
 	}
-	for (i = 0; i < count; i++)
-		if (epochs[i].state == BGDMA_EPOCH_ASKED)
-			trap_begin(window, epochs[i].rank,
-				   epochs[i].incarnation, epochs[i].epoch);
+	for (i = 0; i < count; i++) {
+		e = &epochs[i];
+		if (e->state != BGDMA_EPOCH_ASKED)
+			continue;
+		asks = trapped_of(e);
+		trap_begin(window, rma_rank(window->rma, e->rank, e->ctx,
+					    e->incarnation), &asks);
+	}
 	free(epochs);
 }
 
 void trap_event(struct bgdma_window *window, const struct bgdma_event *event,
 		uint32_t rank)
 {
-	uint32_t epoch;
+	struct trapped its;
 
 	if (window->trap < 0)
 		return;
@@ -271,10 +291,13 @@ void trap_event(struct bgdma_window *window, const struct bgdma_event *event,
 		trap_look(window);
 		return;
 	}
-	epoch = (uint32_t)event->cookie;
+	its = (struct trapped){
+		.node = event->peer_rank, .incarnation = event->peer_incarnation,
+		.epoch = (uint32_t)event->cookie,
+	};
 	if (event->code == BGDMA_OK && event->desc_seq == BGDMA_EPOCH_ASKED)
-		trap_begin(window, rank, event->peer_incarnation, epoch);
+		trap_begin(window, rank, &its);
 	else if (event->code == BGDMA_E_PEER_DOWN ||
 		 event->desc_seq == BGDMA_EPOCH_OVER)
-		trap_end(window, event->peer_incarnation, epoch);
+		trap_end(window, &its);
 }

@@ -36,12 +36,12 @@ int bgdma_gate_epochs(struct bgdma_region *region, struct bgdma_epoch *epochs,
 	return (int)list.count;
 }
 
-int bgdma_gate_allow(struct bgdma_region *region, uint32_t incarnation,
-		     uint32_t epoch)
+int bgdma_gate_allow(struct bgdma_region *region, uint32_t rank,
+		     uint32_t incarnation, uint32_t epoch)
 {
 	struct bgdma_epoch_allow allow = {
 		.size = sizeof(allow), .region = region->view.handle,
-		.epoch = epoch, .incarnation = incarnation,
+		.epoch = epoch, .incarnation = incarnation, .rank = rank,
 	};
 
 	return ctx_ioctl(region->object.ctx, BGDMA_IOC_EPOCH_ALLOW, &allow);

@@ -108,11 +108,18 @@ int bgdma_inj_wait(struct bgdma_inj_fifo *fifo, uint64_t seq,
 		.condition = bgdma_until_done(fifo, seq),
 	};
 	int ret = wait_until(&waiter, mode, timeout_ns);
-	int code = bgdma_inj_error(fifo, NULL);
+	bool ended = bgdma_inj_done(fifo) >= seq;
+	struct bgdma_record record;
+	int code;
 
-	if (bgdma_inj_done(fifo) >= seq)
-		return 0;
-	return code ? bgdma_code_errno((unsigned int)code) : ret;
+	/*
+	 * The engine writes the record before it counts that descriptor as ended.
+	 * The first error is on record: others may be about any descriptor.
+	 */
+	code = bgdma_inj_error(fifo, &record);
+	if (code && (!ended || record.desc_seq < seq || record.lost))
+		return bgdma_code_errno((unsigned int)code);
+	return ended ? 0 : ret;
 }
 
 int bgdma_inj_error(struct bgdma_inj_fifo *fifo, struct bgdma_record *record)

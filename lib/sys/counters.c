@@ -125,21 +125,24 @@ void pool_give(struct pool *pool, struct request *r, bool failed)
 	pool->stats.busy--;
 }
 
-struct request *pool_hit(struct bgdma_endpoint *ep, struct pool *pool)
+struct request *pool_hit(struct bgdma_endpoint *ep, struct pool *pool,
+			 uint32_t *slot)
 {
 	const struct bgdma_kern_ctl *kern = bgdma_ctx_view(ep->ctx)->kern;
-	uint32_t words = (pool->first + pool->stats.counters + 63) / 64, w;
+	uint32_t end = pool->first + pool->stats.counters, w;
 	uint64_t bits;
 
-	for (w = pool->first / 64; w < words; w++) {
-		if (!pool->busy[w])
+	for (; *slot < end; *slot = (w + 1) * 64) {
+		w = *slot / 64;
+		bits = pool->busy[w] & (UINT64_MAX << (*slot % 64));
+		if (!bits)
 			continue;
-		bits = bgdma_hits(ep->ctx, pool->kind, w) |
-		       bgdma_load_acquire(&kern->counter_error[pool->kind][w]);
-		bits &= pool->busy[w];
-		if (bits)
-			return pool->user[w * 64 + (unsigned int)
-					  __builtin_ctzll(bits) - pool->first];
+		bits &= bgdma_hits(ep->ctx, pool->kind, w) |
+			bgdma_load_acquire(&kern->counter_error[pool->kind][w]);
+		if (!bits)
+			continue;
+		*slot = w * 64 + (uint32_t)__builtin_ctzll(bits) + 1;
+		return pool->user[*slot - 1 - pool->first];
 	}
 	return NULL;
 }

@@ -9,7 +9,6 @@
 #include "internal.h"
 
 #define CHANNELS_DEFAULT	4
-#define CHANNELS_MAX		64
 #define ENTRIES_DEFAULT		256
 #define COPY_DEFAULT		(256U << 10)
 #define COPY_MIN		(64U << 10)
@@ -25,6 +24,7 @@
 #define RGQ_SENDERS_MAX		1024
 #define RGQ_TIMEOUT_MS		3600000	/* death ends a wait, not time */
 #define FLUSH_NS		1000000000LL
+#define FLUSH_LOOK_NS		10000000LL	/* at all channels */
 #define PARTITION_DEFAULT	"bgdma"
 
 static void or_default(uint32_t *value, uint32_t value_default)
@@ -245,20 +245,37 @@ int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 	return 0;
 }
 
-/* Let what is in the channels go, as far as its targets take it in time. */
-static void channels_flush(struct bgdma_endpoint *ep)
+/*
+ * A channel that is not empty, or NULL. What is behind a message to the dead may be to
+ * others: all go on.
+ */
+static struct channel *channel_left(struct bgdma_endpoint *ep)
 {
-	int64_t end = sys_now_ns() + FLUSH_NS, left;
-	struct channel *ch;
+	struct channel *ch, *left = NULL;
 	uint32_t i;
 
 	for (i = 0; i < channels_count(ep); i++) {
 		ch = &ep->channel[i];
-		left = end - sys_now_ns();
+		if (bgdma_inj_error(ch->fifo, NULL))
+			(void)bgdma_inj_clear_error(ch->fifo, 0);
 		(void)bgdma_inj_submit(ch->fifo);
-		(void)bgdma_inj_wait(ch->fifo, bgdma_inj_next(ch->fifo),
-				     BGDMA_SPIN_THEN_SLEEP, left > 0 ? left : 0);
+		if (bgdma_inj_done(ch->fifo) < bgdma_inj_next(ch->fifo))
+			left = ch;
 	}
+	return left;
+}
+
+/* Let what is in the channels go, as far as its targets take it in time. */
+static void channels_flush(struct bgdma_endpoint *ep)
+{
+	int64_t end = sys_now_ns() + FLUSH_NS;
+	struct channel *ch;
+	int ret = 0;
+
+	while (ret != -ENODEV && sys_now_ns() < end &&
+	       (ch = channel_left(ep)))
+		ret = bgdma_inj_wait(ch->fifo, bgdma_inj_next(ch->fifo),
+				     BGDMA_SPIN_THEN_SLEEP, FLUSH_LOOK_NS);
 }
 
 void bgdma_endpoint_destroy(struct bgdma_endpoint *ep)
@@ -426,6 +443,9 @@ int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at)
 				way * ep->attr.channels +
 				i % ep->attr.channels];
 		who = who_slot(ep, who_key(at[i].node, at[i].ctx));
+		/* Else what the one sends would be taken for the other's. */
+		if (who->used)
+			return -EBADMSG;
 		who->key = who_key(at[i].node, at[i].ctx);
 		who->rank = i;
 		who->used = true;

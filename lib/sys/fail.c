@@ -219,7 +219,28 @@ static void stop_due(struct peer *peer, struct stop *s)
 	peer->stops_due = s;
 }
 
-/* Remember it, if there is memory, and answer. */
+/*
+ * There is no room for an answer, and none to remember that it is due. The other
+ * side is told nothing, but ours is, and the message can still be accepted.
+ */
+static void stop_lost(struct bgdma_endpoint *ep, uint32_t rank)
+{
+	const struct bgdma_trouble_info info = {
+		.trouble = BGDMA_TROUBLE_LOST,
+		.rank = rank,
+		.node = ep->peer[rank].at.node,
+		.ctx = ep->peer[rank].at.ctx,
+		.operation = ep->cut_id,
+		.code = BGDMA_E_CANCELLED,
+	};
+
+	endpoint_trouble(ep, &info);
+}
+
+/*
+ * Remember it, if there is memory, and answer. A peer that keeps to what it can
+ * have announced has a place for each: see STOPS.
+ */
 static void stop_add(struct bgdma_endpoint *ep, uint32_t rank, uint32_t serial,
 		     uint32_t token)
 {
@@ -229,14 +250,17 @@ static void stop_add(struct bgdma_endpoint *ep, uint32_t rank, uint32_t serial,
 	if (!peer->stops)
 		peer->stops = calloc(STOPS, sizeof(*peer->stops));
 	if (!peer->stops) {
-		(void)stop_answer(ep, rank, serial, token);
+		if (stop_answer(ep, rank, serial, token) == -EAGAIN)
+			stop_lost(ep, rank);
 		return;
 	}
 	s = &peer->stops[serial % STOPS];
 	/* The origin of the one before has to be told first. */
 	if (s->due && s->told != serial &&
-	    stop_answer(ep, rank, s->told, s->token) == -EAGAIN)
+	    stop_answer(ep, rank, s->told, s->token) == -EAGAIN) {
+		stop_lost(ep, rank);
 		return;
+	}
 	if (s->serial && s->serial != serial &&
 	    (!s->lost || (int32_t)(s->serial - s->lost) > 0))
 		s->lost = s->serial;

@@ -252,7 +252,7 @@ struct bgdma_endpoint {
 	uint32_t kept_next;		/* to make room */
 	uint32_t in_flight;		/* portions, where pacing is ours to say */
 	bool marks_due;			/* or stops, of some peer, or probes */
-	bool no_room;			/* and no packet will tell of any */
+	bool no_room;			/* and no packet will tell of any, or of an end */
 	uint32_t asking;		/* channels of which one will */
 	uint32_t took_id, tail_id, piece_id, mark_id, probe_id, cut_id, stop_id;
 	uint32_t room_id;
@@ -266,6 +266,7 @@ struct bgdma_endpoint {
 	bool inside;		/* a callback runs */
 	bool data_first;	/* the last budget went to control packets */
 	bool sleeping;		/* somebody sleeps in the kernel for all */
+	bool napping;		/* not for long */
 	int wake_fd;		/* an eventfd that wakes him */
 	bool stop;		/* the thread has to end */
 	bool threaded;		/* it runs */
@@ -373,8 +374,13 @@ uint32_t pool_take(struct pool *pool, struct request *r,
 void pool_give(struct pool *pool, struct request *r, bool failed);
 struct bgdma_counter *pool_counter(const struct pool *pool,
 				   const struct request *r);
-/* A request whose own counter has reached zero, or is in error; or NULL. */
-struct request *pool_hit(struct bgdma_endpoint *ep, struct pool *pool);
+/*
+ * The next request whose own counter has reached zero, or is in error; or NULL.
+ * @slot: in: where to look from, 0; out: behind it. Each is met once in a row, though
+ * its peer may make others as fast as we look.
+ */
+struct request *pool_hit(struct bgdma_endpoint *ep, struct pool *pool,
+			 uint32_t *slot);
 
 /* request.c */
 struct request *request_new(struct bgdma_endpoint *ep, uint32_t rank,
@@ -399,7 +405,7 @@ void requests_fail(struct bgdma_endpoint *ep, uint32_t rank);
 void requests_destroy(struct bgdma_endpoint *ep);
 unsigned int requests_ended(struct bgdma_endpoint *ep);
 void queue_init(struct queue *queue);
-/* Out of the middle of a queue; was it there? */
+/* Out of the middle of a queue, of which a request is in one; was it there? */
 bool queue_remove(struct queue *queue, struct request *r);
 void queue_add(struct queue *queue, struct request *r);
 void queue_add_first(struct queue *queue, struct request *r);
@@ -583,6 +589,8 @@ bool channel_ready(struct bgdma_endpoint *ep, struct channel *ch,
 struct bgdma_desc *channel_take(struct bgdma_endpoint *ep, struct channel *ch,
 				uint64_t bytes, const struct sent *what,
 				struct bgdma_transfer *t, char **copy);
+#define CHANNELS_MAX	64	/* of each way */
+
 /* Those of the control way come first, as many of the data way follow. */
 static inline uint32_t channels_count(const struct bgdma_endpoint *ep)
 {
@@ -602,6 +610,20 @@ unsigned int channels_repair(struct bgdma_endpoint *ep);
 /* progress.c */
 /* Look at what the engine tells: how much. */
 unsigned int events_progress(struct bgdma_endpoint *ep);
+/*
+ * With the lock: bgdma_endpoint_progress(). Control packets are first, but for one
+ * budget in two.
+ */
+int progress_locked(struct bgdma_endpoint *ep, unsigned int budget);
+/* Count something, and call whoever wants to know. */
+void endpoint_trouble(struct bgdma_endpoint *ep,
+		      const struct bgdma_trouble_info *info);
+/* Mark a process as gone, and say so soon, once. */
+void endpoint_peer_down(struct bgdma_endpoint *ep, uint32_t rank);
+int progress_start(struct bgdma_endpoint *ep);
+void progress_stop(struct bgdma_endpoint *ep);
+
+/* sleep.c */
 int wake_create(struct bgdma_endpoint *ep);
 void wake_destroy(struct bgdma_endpoint *ep);
 /* Of the clock that deadlines are of. */
@@ -610,12 +632,17 @@ int64_t sys_now_ns(void);
 void again_note(const struct bgdma_endpoint *ep);
 /* Have whoever sleeps in the kernel look again. */
 void sleeper_wake(struct bgdma_endpoint *ep);
-/* Count something, and call whoever wants to know. */
-void endpoint_trouble(struct bgdma_endpoint *ep,
-		      const struct bgdma_trouble_info *info);
-/* Mark a process as gone, and say so soon, once. */
-void endpoint_peer_down(struct bgdma_endpoint *ep, uint32_t rank);
-int progress_start(struct bgdma_endpoint *ep);
-void progress_stop(struct bgdma_endpoint *ep);
+/* No packet will tell: whoever sleeps looks again soon, and the others with him. */
+void nap_ask(struct bgdma_endpoint *ep);
+/*
+ * Something was handled: have all look whether it was what they wait for. The
+ * endpoint's own thread waits for nothing of the kind.
+ */
+void waiters_wake(struct bgdma_endpoint *ep);
+/*
+ * Sleep in the kernel, without the lock, until something arrives. A way whose
+ * next packet a callback does not want yet is no reason to wake.
+ */
+int kernel_sleep(struct bgdma_endpoint *ep, int64_t timeout_ns);
 
 #endif /* BGDMA_SYS_INTERNAL_H */

@@ -275,7 +275,9 @@ static void chain_suspect(struct bgdma_endpoint *ep, struct request *r,
 {
 	(void)bgdma_counter_clear_error(counter);
 	bgdma_counter_clear_hit(counter);
-	request_suspect(ep, r, code, 0, sys_now_ns() + EVENT_NS);
+	/* Others that its peer makes do not put it off. */
+	if (!r->suspect)
+		request_suspect(ep, r, code, 0, sys_now_ns() + EVENT_NS);
 }
 
 /* A counter of one message has reached zero, or shows an error. */
@@ -309,11 +311,13 @@ unsigned int rendezvous_progress(struct bgdma_endpoint *ep)
 {
 	unsigned int n = 0, kind;
 	struct request *r;
+	uint32_t slot;
 
 	if (bgdma_unlikely(ep->suspects.first))
 		suspects_progress(ep);
 	for (kind = 0; kind < 2; kind++) {
-		while ((r = pool_hit(ep, &ep->pool[kind]))) {
+		slot = 0;
+		while ((r = pool_hit(ep, &ep->pool[kind], &slot))) {
 			counter_ended(ep, &ep->pool[kind], r);
 			n++;
 		}

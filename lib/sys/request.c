@@ -22,6 +22,7 @@ void queue_init(struct queue *queue)
 void queue_add(struct queue *queue, struct request *r)
 {
 	r->later = NULL;
+	r->at = queue->last;
 	*queue->last = r;
 	queue->last = &r->later;
 }
@@ -29,8 +30,11 @@ void queue_add(struct queue *queue, struct request *r)
 void queue_add_first(struct queue *queue, struct request *r)
 {
 	r->later = queue->first;
+	r->at = &queue->first;
 	queue->first = r;
-	if (!r->later)
+	if (r->later)
+		r->later->at = &r->later;
+	else
 		queue->last = &r->later;
 }
 
@@ -40,23 +44,25 @@ struct request *queue_take(struct queue *queue)
 
 	if (r) {
 		queue->first = r->later;
-		if (!queue->first)
+		if (r->later)
+			r->later->at = &queue->first;
+		else
 			queue->last = &queue->first;
+		r->at = NULL;
 	}
 	return r;
 }
 
 bool queue_remove(struct queue *queue, struct request *r)
 {
-	struct request **at = &queue->first;
-
-	while (*at && *at != r)
-		at = &(*at)->later;
-	if (!*at)
+	if (!r->at)
 		return false;
-	*at = r->later;
-	if (!*at)
-		queue->last = at;
+	*r->at = r->later;
+	if (r->later)
+		r->later->at = r->at;
+	else
+		queue->last = r->at;
+	r->at = NULL;
 	return true;
 }
 

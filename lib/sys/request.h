@@ -52,7 +52,7 @@ struct queue {
 struct request {
 	struct request *next, **link;	/* of all */
 	struct request *twin, **twin_link;
-	struct request *later;		/* in a queue of the endpoint */
+	struct request *later, **at;	/* in a queue of the endpoint; @at: NULL, in none */
 	struct request *chain_next;	/* if @counted */
 	uint32_t token;
 	uint32_t rank;

@@ -54,7 +54,8 @@ static bool channel_room(struct channel *ch)
 
 /*
  * No room: have a packet to ourselves tell, when all that is in the channel now
- * has begun, so that nobody has to look again and again.
+ * has ended (over links beginning is not enough, hence the fence), so that nobody
+ * has to look again and again.
  */
 static void room_ask(struct bgdma_endpoint *ep, struct channel *ch)
 {
@@ -69,8 +70,7 @@ static void room_ask(struct bgdma_endpoint *ep, struct channel *ch)
 	desc = next - ch->done <= ch->mask ? bgdma_inj_reserve(ch->fifo) : NULL;
 	/* The engine has yet to say that the last of these has ended. */
 	if (!desc) {
-		ep->no_room = true;
-		sleeper_wake(ep);
+		nap_ask(ep);
 		return;
 	}
 	ch->sent[next & ch->mask] = (struct sent){
@@ -78,6 +78,7 @@ static void room_ask(struct bgdma_endpoint *ep, struct channel *ch)
 				     ep->room_id),
 		.rank = ep->rank, .copied = ch->copy_head,
 	};
+	t.flags = BGDMA_DESC_FENCE;
 	t.dest_fifo = WAY_CONTROL;
 	t.dispatch = (uint16_t)ep->room_id;
 	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->room_id,
@@ -346,6 +347,55 @@ int bgdma_endpoint_describe_sized(struct bgdma_endpoint *ep,
 		message_write(ep, op, &a, a.dest, nowhere, desc);
 	endpoint_unlock(ep);
 	return op ? 0 : -EINVAL;
+}
+
+/* What there was in the channels when somebody began to wait for it. */
+struct flush {
+	struct bgdma_endpoint *ep;
+	bool begun;
+	uint64_t end[WAYS * CHANNELS_MAX];
+};
+
+static void flush_begin(struct flush *f)
+{
+	struct channel *ch;
+	uint32_t i;
+
+	f->begun = true;
+	for (i = 0; i < channels_count(f->ep); i++) {
+		ch = &f->ep->channel[i];
+		(void)bgdma_inj_submit(ch->fifo);
+		f->end[i] = bgdma_inj_next(ch->fifo);
+	}
+}
+
+static bool flushed(void *arg)
+{
+	struct flush *f = arg;
+	struct channel *ch;
+	uint32_t i;
+
+	if (!f->begun)
+		flush_begin(f);
+	for (i = 0; i < channels_count(f->ep); i++) {
+		ch = &f->ep->channel[i];
+		/* One that failed has ended, but nobody has been told of it yet. */
+		if (bgdma_inj_done(ch->fifo) >= f->end[i] &&
+		    !bgdma_inj_error(ch->fifo, NULL))
+			continue;
+		/* No packet tells of it. */
+		nap_ask(f->ep);
+		return false;
+	}
+	return true;
+}
+
+int bgdma_endpoint_flush(struct bgdma_endpoint *ep, int64_t timeout_ns)
+{
+	struct flush f = { .ep = ep };
+
+	return bgdma_endpoint_wait_until(ep, flushed, &f, BGDMA_SPIN_THEN_SLEEP,
+					 timeout_ns);
 }
 
 /* One after the other: clearing lets the FIFO run into the next. */

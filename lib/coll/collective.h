@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * What the files of the collectives share. A collective is a list of acts, made
+ * when it begins: messages, and what this process does with its own memory, in
+ * rounds of which each begins when the one before is over.
+ */
+#ifndef BGDMA_COLL_COLLECTIVE_H
+#define BGDMA_COLL_COLLECTIVE_H
+
+#include <bgdma/collective.h>
+#include <bgdma/module.h>
+#include <bgdma/rendezvous.h>
+
+#include "internal.h"
+#include "operator.h"
+
+/* Longer messages cross by rendezvous. */
+#define EAGER_MAX	4096U
+/* What a message takes beside its bytes, where it waits for its receiver. */
+#define MESSAGE_COST	128U
+
+/* The word of a message: which group, which of its collectives, and a check. */
+#define CHECK_BITS	8
+#define NUMBER_BITS	20
+#define NUMBER_MASK	((1U << NUMBER_BITS) - 1)
+#define SERIAL_SHIFT	(CHECK_BITS + NUMBER_BITS)
+#define SERIAL_MASK	((1U << (BGDMA_WORD_BITS - SERIAL_SHIFT)) - 1)
+
+static inline uint64_t word_of(const struct bgdma_coll_group *g)
+{
+	return (uint64_t)(g->serial & SERIAL_MASK) << SERIAL_SHIFT;
+}
+
+enum act_kind { ACT_SEND, ACT_RECV, ACT_COPY, ACT_COMBINE, ACT_ROUND };
+
+/*
+ * @peer: number of the other member
+ * @from, @to: memory; one of them for messages
+ * @bytes: of memory; of ACT_COMBINE elements
+ * @next: of those that wait for the same member
+ * @moving: a rendezvous, @id
+ */
+struct act {
+	enum act_kind kind;
+	uint32_t peer;
+	const void *from;
+	void *to;
+	uint64_t bytes;
+	struct bgdma_coll_request *request;
+	struct act *next;
+	bool moving;
+	uint32_t id;
+};
+
+struct acts {
+	struct act *first, *last;
+};
+
+struct memory {
+	struct memory *next;
+	char bytes[] __attribute__((aligned(16)));
+};
+
+/*
+ * @next: of the group's that are under way
+ * @word: of its messages
+ * @at: the next act
+ * @pending: messages of this round that are under way
+ * @running: acts are being begun
+ * @lacking: there was no memory for an act, or for what it needs
+ */
+struct bgdma_coll_request {
+	struct bgdma_coll_group *group;
+	struct bgdma_coll_request *next;
+	struct bgdma_operator op;
+	uint64_t word;
+	struct act *act;
+	uint32_t count, room, at;
+	uint32_t pending;
+	struct memory *memory;
+	bool running, lacking, over;
+	int result;
+};
+
+/*
+ * A message that came before anybody asked for it.
+ * @claimed: who did, before all of it was there
+ * @rts: of a long one
+ */
+struct early {
+	struct early *next;
+	uint64_t word, length;
+	bool is_long, whole;
+	struct act *claimed;
+	struct bgdma_rts rts;
+	char bytes[];
+};
+
+/*
+ * What goes between this process and another member.
+ * @sends: that wait for credit or room, in order
+ * @recvs: that nothing has come for
+ * @early, @early_last: in order
+ * @into, @arriving: what the message that is arriving goes to, either
+ * @to, @got, @length: where it does, how far it is
+ * @used: credit of his that we have taken
+ * @held: credit of ours that he has taken
+ * @owed: of it, to be given back
+ * @stopped: he sends nothing more
+ */
+struct partner {
+	struct acts sends, recvs;
+	struct early *early, *early_last;
+	struct act *into;
+	struct early *arriving;
+	char *to;
+	uint64_t got, length;
+	uint32_t used, held, owed;
+	bool stopped;
+};
+
+/*
+ * Whose message it is. -ENOENT: the group is over for collectives; -EBADMSG: the
+ * sender is no member, or there is no such group yet.
+ */
+int partner_find(struct bgdma_coll *coll, uint64_t word, uint32_t rank,
+		 struct bgdma_coll_group **group, uint32_t *number);
+
+/* credit.c */
+bgdma_packet_fn on_coll_give;
+/* Whether a member has no more with us than he may. */
+bool credit_held(struct bgdma_coll_group *g, struct partner *p, uint64_t bytes);
+/* Whether there is credit, and take it. */
+bool credit_take(struct bgdma_coll_group *g, struct partner *p, uint64_t bytes);
+/* A message that somebody waited for is there: its bytes are his again. */
+void credit_owe(struct bgdma_coll_group *g, uint32_t number, uint64_t bytes);
+/* Give back what could not be given before. */
+void credit_again(struct bgdma_coll_group *g);
+
+/* fail.c: something of the group found no room, and is tried again. */
+void coll_late(struct bgdma_coll_group *g);
+
+/* piece.c: messages between members */
+bgdma_packet_fn on_coll_piece, on_coll_long;
+void act_send(struct act *act);
+void act_recv(struct act *act);
+/* What waits for credit or room. */
+void sends_go(struct bgdma_coll_group *g, uint32_t number);
+/* Nothing is sent or received any more. */
+void pieces_drop(struct bgdma_coll_group *g);
+int pieces_create(struct bgdma_coll_group *g);
+void pieces_free(struct bgdma_coll_group *g);
+
+/* stop.c: a group that is over for collectives */
+bgdma_packet_fn on_coll_stop;
+/* This process takes no part in any of the group any more. */
+void coll_stop(struct bgdma_coll_group *g, int error);
+/* If it cannot begin another, and is in none. */
+void coll_stop_idle(struct bgdma_coll_group *g);
+/* A member sends nothing more: it may be missed. */
+void partner_stop(struct bgdma_coll_group *g, uint32_t number, int error);
+void stop_tell(struct bgdma_coll_group *g);
+
+/* request.c */
+void request_free(struct bgdma_coll_request *r);
+/* A message of a round has come, or has gone, or never will. */
+void act_done(struct act *act, int result);
+
+/* build.c: what the builders of algorithms make lists with */
+/*
+ * Blocks of memory, by number, normalized.
+ * @each: bytes, if @bytes is NULL
+ */
+struct layout {
+	const uint64_t *bytes, *at;
+	uint64_t each;
+};
+
+void *request_memory(struct bgdma_coll_request *r, uint64_t bytes);
+void add_send(struct bgdma_coll_request *r, uint32_t peer, const void *from,
+	      uint64_t bytes);
+void add_recv(struct bgdma_coll_request *r, uint32_t peer, void *to,
+	      uint64_t bytes);
+void add_copy(struct bgdma_coll_request *r, void *to, const void *from,
+	      uint64_t bytes);
+void add_combine(struct bgdma_coll_request *r, const void *in, void *inout,
+		 uint64_t count);
+void add_round(struct bgdma_coll_request *r);
+/* Nothing, of no memory. */
+static inline void *plus(void *memory, uint64_t bytes)
+{
+	return memory ? (char *)memory + bytes : NULL;
+}
+
+uint64_t block_bytes(const struct layout *l, uint32_t number);
+uint64_t block_at(const struct layout *l, uint32_t number);
+/* Where a block is; NULL stays NULL. */
+void *block_of(void *memory, const struct layout *l, uint32_t number);
+const void *block_in(const void *memory, const struct layout *l,
+		     uint32_t number);
+
+/* choose.c */
+typedef void build_fn(struct bgdma_coll_request *r,
+		      const struct bgdma_collective *what,
+		      const struct layout *in, const struct layout *out);
+
+/* 0, -EINVAL, -EMSGSIZE. */
+int collective_check(const struct bgdma_coll_group *g,
+		     const struct bgdma_collective *what);
+/* Its acts, of one that was checked: 0 or -ENOMEM. */
+int collective_build(struct bgdma_coll_request *r,
+		     const struct bgdma_collective *what);
+/* The same at all members who mean the same: CHECK_BITS. */
+uint64_t collective_sum(const struct bgdma_coll_group *g,
+			const struct bgdma_collective *what);
+
+/* rooted.c */
+build_fn broadcast_linear, broadcast_tree, broadcast_ring;
+build_fn scatter_linear, gather_linear;
+build_fn reduce_linear, reduce_tree;
+
+/* exchange.c */
+/* Each has the own block at its place: all get all. */
+void ring_gather(struct bgdma_coll_request *r, void *memory,
+		 const struct layout *l);
+build_fn allgather_linear, allgather_doubling, allgather_ring;
+build_fn alltoall_linear, alltoall_ring;
+
+/* reduce.c */
+build_fn allreduce_tree, allreduce_doubling, allreduce_ring;
+build_fn reduce_scatter_tree, reduce_scatter_ring;
+build_fn scan_linear, scan_doubling, exscan_linear, exscan_doubling;
+
+#endif /* BGDMA_COLL_COLLECTIVE_H */

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Collectives that are under way: round after round, wherever progress is made.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../attr.h"
+#include "collective.h"
+
+void request_free(struct bgdma_coll_request *r)
+{
+	struct memory *m;
+
+	while ((m = r->memory)) {
+		r->memory = m->next;
+		free(m);
+	}
+	free(r->act);
+	free(r);
+}
+
+/* ---- Rounds ------------------------------------------------------------- */
+
+static void request_over(struct bgdma_coll_request *r)
+{
+	struct bgdma_coll_request **link = &r->group->requests;
+
+	if (r->over)
+		return;
+	while (*link != r)
+		link = &(*link)->next;
+	*link = r->next;
+	r->over = true;
+	coll_stop_idle(r->group);
+}
+
+static void act_begin(struct bgdma_coll_request *r, struct act *act)
+{
+	switch (act->kind) {
+	case ACT_SEND:
+		r->pending++;
+		act_send(act);
+		break;
+	case ACT_RECV:
+		r->pending++;
+		act_recv(act);
+		break;
+	case ACT_COPY:
+		memcpy(act->to, act->from, act->bytes);
+		break;
+	case ACT_COMBINE:
+		operator_combine(&r->op, act->from, act->to, act->bytes);
+		break;
+	case ACT_ROUND:
+		break;
+	}
+}
+
+/* What ends at once does not begin the next round from within this one. */
+static void request_run(struct bgdma_coll_request *r)
+{
+	struct act *act;
+
+	if (r->running)
+		return;
+	r->running = true;
+	while (!r->result && !r->pending && r->at < r->count) {
+		do {
+			act = &r->act[r->at++];
+			act_begin(r, act);
+		} while (!r->result && act->kind != ACT_ROUND &&
+			 r->at < r->count);
+	}
+	r->running = false;
+	if (!r->pending && (r->result || r->at == r->count))
+		request_over(r);
+}
+
+void act_done(struct act *act, int result)
+{
+	struct bgdma_coll_request *r = act->request;
+
+	r->pending--;
+	if (bgdma_unlikely(result && !r->result)) {
+		/* The other side has stopped, as nobody else refuses. */
+		if (result == -ECANCELED)
+			result = -EIO;
+		/* Who hears that we stop hears why. */
+		if (result == -EHOSTDOWN)
+			coll_fail(r->group->coll, r->group->member[act->peer]);
+		coll_stop(r->group, result);
+	}
+	if (!r->pending)
+		request_run(r);
+}
+
+/* ---- Beginning ---------------------------------------------------------- */
+
+static int request_start(struct bgdma_coll_group *g,
+			 const struct bgdma_collective *what,
+			 struct bgdma_coll_request **request)
+{
+	struct bgdma_coll_request *r;
+	int ret;
+
+	ret = group_failure(g);
+	if (ret)
+		return ret;
+	ret = collective_check(g, what);
+	if (ret)
+		return ret;
+	r = calloc(1, sizeof(*r));
+	if (r) {
+		r->group = g;
+		ret = collective_build(r, what);
+	}
+	if (!r || ret) {
+		if (r)
+			request_free(r);
+		coll_stop(g, -ENOMEM);
+		return -ENOMEM;
+	}
+	r->word = word_of(g) |
+		  (uint64_t)(g->collectives++ & NUMBER_MASK) << CHECK_BITS |
+		  collective_sum(g, what);
+	r->next = g->requests;
+	g->requests = r;
+	*request = r;
+	request_run(r);
+	return 0;
+}
+
+int bgdma_coll_start_sized(struct bgdma_coll_group *g,
+			   const struct bgdma_collective *what, size_t size,
+			   struct bgdma_coll_request **request)
+{
+	struct bgdma_endpoint *ep = g->coll->ep;
+	struct bgdma_collective w;
+	int ret;
+
+	ret = attr_copy(&w, sizeof(w), what, size);
+	if (ret)
+		return ret;
+	*request = NULL;
+	bgdma_endpoint_lock(ep);
+	ret = request_start(g, &w, request);
+	bgdma_endpoint_unlock(ep);
+	return bgdma_likely(!ret || ret == -EINVAL) ? ret : group_over(g, ret);
+}
+
+/* ---- The end ------------------------------------------------------------ */
+
+static bool is_over(void *arg)
+{
+	const struct bgdma_coll_request *r = arg;
+
+	return r->over;
+}
+
+static int request_end(struct bgdma_coll_request **request)
+{
+	struct bgdma_coll_group *g = (*request)->group;
+	int ret = (*request)->result;
+
+	request_free(*request);
+	*request = NULL;
+	return bgdma_likely(!ret) ? 0 : group_over(g, ret);
+}
+
+int bgdma_coll_request_test(struct bgdma_coll_request **request)
+{
+	struct bgdma_coll_request *r = *request;
+	struct bgdma_endpoint *ep;
+	bool over;
+	int ret;
+
+	if (!r)
+		return 0;
+	ep = r->group->coll->ep;
+	ret = bgdma_endpoint_progress(ep, 0);
+	bgdma_endpoint_lock(ep);
+	over = r->over;
+	bgdma_endpoint_unlock(ep);
+	if (over)
+		return request_end(request);
+	return ret == -ENODEV ? ret : -EAGAIN;
+}
+
+int bgdma_coll_request_wait(struct bgdma_coll_request **request,
+			    enum bgdma_wait_mode mode, int64_t timeout_ns)
+{
+	struct bgdma_coll_request *r = *request;
+	int ret;
+
+	if (!r)
+		return 0;
+	ret = bgdma_endpoint_wait_until(r->group->coll->ep, is_over, r, mode,
+					timeout_ns);
+	return ret ? ret : request_end(request);
+}
+
+int bgdma_coll_run_sized(struct bgdma_coll_group *g,
+			 const struct bgdma_collective *what, size_t size)
+{
+	struct bgdma_coll_request *r;
+	int ret;
+
+	ret = bgdma_coll_start_sized(g, what, size, &r);
+	while (!ret && r) {
+		ret = bgdma_coll_request_wait(&r, BGDMA_SPIN_THEN_SLEEP, -1);
+		if (ret == -EINTR && r)
+			ret = 0;
+	}
+	return ret;
+}

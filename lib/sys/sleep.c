@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Sleeping while there is nothing to do: the engine wakes us, no timer does, and
+ * nobody polls.
+ *
+ * Of all threads that wait on an endpoint one sleeps in the kernel, the others
+ * on a condition. Whoever handles something wakes the others, who then look
+ * whether it was what they wait for.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define SPIN_LOOKS	32	/* between two looks at the clock */
+#define SPIN_NS		20000
+#define NAP_NS		1000000
+#define NS_PER_S	1000000000LL
+
+int64_t sys_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+/* ---- Waking ------------------------------------------------------------ */
+
+int wake_create(struct bgdma_endpoint *ep)
+{
+	if (!ep->many)
+		return 0;
+	ep->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return ep->wake_fd < 0 ? -errno : 0;
+}
+
+void wake_destroy(struct bgdma_endpoint *ep)
+{
+	if (ep->wake_fd >= 0)
+		close(ep->wake_fd);
+}
+
+void sleeper_wake(struct bgdma_endpoint *ep)
+{
+	if (ep->sleeping)
+		(void)eventfd_write(ep->wake_fd, 1);
+}
+
+void nap_ask(struct bgdma_endpoint *ep)
+{
+	if (ep->napping)
+		return;
+	ep->no_room = true;
+	sleeper_wake(ep);
+}
+
+void waiters_wake(struct bgdma_endpoint *ep)
+{
+	if (ep->followers)
+		pthread_cond_broadcast(&ep->handled_cond);
+	if (!ep->threaded)
+		sleeper_wake(ep);
+}
+
+void bgdma_endpoint_wake(struct bgdma_endpoint *ep)
+{
+	endpoint_lock(ep);
+	ep->handled++;
+	waiters_wake(ep);
+	sleeper_wake(ep);
+	endpoint_unlock(ep);
+}
+
+/* ---- Waiting ----------------------------------------------------------- */
+
+static int kernel_poll(struct bgdma_endpoint *ep, int64_t timeout_ns)
+{
+	struct pollfd pfd[] = {
+		{ .fd = bgdma_ctx_fd(ep->ctx), .events = POLLIN },
+		{ .fd = ep->wake_fd, .events = POLLIN },
+	};
+	const struct timespec ts = {
+		.tv_sec = timeout_ns / NS_PER_S,
+		.tv_nsec = timeout_ns % NS_PER_S,
+	};
+	int ret = ppoll(pfd, ep->many ? 2 : 1, timeout_ns < 0 ? NULL : &ts,
+			NULL);
+
+	if (ret < 0)
+		return -errno;
+	if (pfd[0].revents & (POLLHUP | POLLNVAL))
+		return -ENODEV;
+	return ret ? 0 : -ETIMEDOUT;
+}
+
+/*
+ * A message that has failed is looked at again at a time; and where no packet
+ * will tell of room in a channel, as there was none for that packet, only time
+ * does, as for modules that wait for something else.
+ */
+static bool sleep_shorten(struct bgdma_endpoint *ep, int64_t *timeout_ns)
+{
+	int64_t most = INT64_MAX, next;
+
+	if (ep->no_room || ep->work_late || (ep->work_left && !ep->asking))
+		most = NAP_NS;
+	ep->napping = most == NAP_NS;
+	ep->no_room = false;
+	next = suspects_next(ep);
+	if (next != INT64_MAX) {
+		next -= sys_now_ns();
+		if (next < most)
+			most = next > 0 ? next : 0;
+	}
+	if (most == INT64_MAX || (*timeout_ns >= 0 && *timeout_ns <= most))
+		return false;
+	*timeout_ns = most;
+	return true;
+}
+
+int kernel_sleep(struct bgdma_endpoint *ep, int64_t timeout_ns)
+{
+	bool tries = ep->no_room;
+	bool early = sleep_shorten(ep, &timeout_ns);
+	eventfd_t ignored;
+	unsigned int way;
+	int ret;
+
+	ep->sleeping = true;
+	ep->stats.sleeps++;
+	for (way = 0; way < WAYS; way++)
+		if (!ep->deferred[way])
+			bgdma_rec_arm(ep->rec[way], BGDMA_ARM_ANY, 0);
+	endpoint_unlock(ep);
+	ret = kernel_poll(ep, timeout_ns);
+	if (ret == -ETIMEDOUT && early)
+		ret = 0;
+	endpoint_lock(ep);
+	/* Who was told -EAGAIN tries again. */
+	ep->handled += tries;
+	for (way = 0; way < WAYS; way++)
+		bgdma_rec_arm(ep->rec[way], BGDMA_ARM_NONE, 0);
+	ep->sleeping = false;
+	ep->napping = false;
+	if (ep->many)
+		(void)eventfd_read(ep->wake_fd, &ignored);
+	/* Somebody else has to sleep in our place when we are done. */
+	if (ep->followers)
+		pthread_cond_broadcast(&ep->handled_cond);
+	return ret;
+}
+
+/* Sleep until somebody else has handled something. */
+static int follower_sleep(struct bgdma_endpoint *ep, int64_t deadline)
+{
+	const struct timespec at = {
+		.tv_sec = deadline / NS_PER_S, .tv_nsec = deadline % NS_PER_S,
+	};
+	int ret;
+
+	ep->followers++;
+	if (deadline == INT64_MAX)
+		ret = pthread_cond_wait(&ep->handled_cond, &ep->lock);
+	else
+		ret = pthread_cond_timedwait(&ep->handled_cond, &ep->lock, &at);
+	ep->followers--;
+	return -ret;
+}
+
+static int sleep_once(struct bgdma_endpoint *ep, int64_t deadline)
+{
+	int64_t left = -1;
+
+	if (deadline != INT64_MAX) {
+		left = deadline - sys_now_ns();
+		if (left <= 0)
+			return -ETIMEDOUT;
+	}
+	if (ep->sleeping || ep->threaded)
+		return follower_sleep(ep, deadline);
+	return kernel_sleep(ep, left);
+}
+
+/* 1: it holds; 0: nothing to do; -EAGAIN: it does not, but things go on. */
+static int look(struct bgdma_endpoint *ep, bool (*holds)(void *arg), void *arg)
+{
+	int ret;
+
+	if (holds(arg))
+		return 1;
+	ret = progress_locked(ep, 0);
+	if (ret <= 0)
+		return ret;
+	return holds(arg) ? 1 : -EAGAIN;
+}
+
+/* When to stop spinning, and when to stop. */
+struct limits {
+	int64_t spin_end, deadline;
+};
+
+static struct limits limits_make(enum bgdma_wait_mode mode, int64_t timeout_ns)
+{
+	int64_t now = sys_now_ns();
+	struct limits l = { .deadline = INT64_MAX };
+
+	if (timeout_ns >= 0 && timeout_ns < INT64_MAX - now)
+		l.deadline = now + timeout_ns;
+	if (mode == BGDMA_SPIN)
+		l.spin_end = l.deadline;
+	else if (mode == BGDMA_SPIN_THEN_SLEEP)
+		l.spin_end = now + SPIN_NS;
+	return l;
+}
+
+/* With the lock, which others get now and then. As look(). */
+static int wait_locked(struct bgdma_endpoint *ep, bool (*holds)(void *arg),
+		       void *arg, const struct limits *l)
+{
+	unsigned int looks = 0;
+	int64_t now = 0;
+	int ret;
+
+	for (;;) {
+		ret = look(ep, holds, arg);
+		if (ret == 1 || (ret < 0 && ret != -EAGAIN))
+			return ret;
+		if (looks++ % SPIN_LOOKS == 0 || ret == -EAGAIN)
+			now = sys_now_ns();
+		if (now >= l->deadline)
+			return -ETIMEDOUT;
+		if (ret == -EAGAIN || now < l->spin_end) {
+			endpoint_unlock(ep);
+			bgdma_relax();
+			endpoint_lock(ep);
+			continue;
+		}
+		ret = sleep_once(ep, l->deadline);
+		if (ret)
+			return holds(arg) ? 1 : ret;
+	}
+}
+
+int bgdma_endpoint_wait_until(struct bgdma_endpoint *ep,
+			      bool (*holds)(void *arg), void *arg,
+			      enum bgdma_wait_mode mode, int64_t timeout_ns)
+{
+	struct limits l;
+	int ret;
+
+	if (ep->state != STATE_COMMITTED)
+		return -ENOTCONN;
+	endpoint_lock(ep);
+	if (ep->inside) {
+		ret = -EDEADLK;
+	} else {
+		/* No look at the clock if it is not needed. */
+		ret = look(ep, holds, arg);
+		if ((ret == 0 || ret == -EAGAIN) && timeout_ns) {
+			l = limits_make(mode, timeout_ns);
+			ret = wait_locked(ep, holds, arg, &l);
+		}
+	}
+	endpoint_unlock(ep);
+	if (ret == 0 || ret == -EAGAIN)
+		return -ETIMEDOUT;
+	return ret == 1 ? 0 : ret;
+}
+
+/*
+ * When this thread was last told -EAGAIN by an endpoint: its next wait on that one
+ * is for what is handled from then on, or room that another thread has heard of
+ * meanwhile would be waited for in vain. Of more endpoints than these it is known
+ * which were the latest.
+ */
+#define NOTES	8
+
+struct note {
+	uint64_t serial;	/* of the endpoint; 0: none */
+	uint64_t handled;
+};
+
+static _Thread_local struct note notes[NOTES];
+static _Thread_local unsigned int notes_next;	/* to make room */
+
+static struct note *note_of(uint64_t serial)
+{
+	unsigned int i;
+
+	for (i = 0; i < NOTES; i++)
+		if (notes[i].serial == serial)
+			return &notes[i];
+	return NULL;
+}
+
+void again_note(const struct bgdma_endpoint *ep)
+{
+	struct note *note = note_of(ep->serial);
+
+	if (!note)
+		note = note_of(0);
+	if (!note)
+		note = &notes[notes_next++ % NOTES];
+	note->serial = ep->serial;
+	note->handled = ep->handled;
+}
+
+struct handled {
+	const struct bgdma_endpoint *ep;
+	uint64_t before;
+};
+
+static bool handled_something(void *arg)
+{
+	const struct handled *h = arg;
+
+	return h->ep->handled != h->before;
+}
+
+int bgdma_endpoint_wait(struct bgdma_endpoint *ep, int64_t timeout_ns)
+{
+	struct handled h = { .ep = ep };
+	struct note *note;
+
+	endpoint_lock(ep);
+	note = note_of(ep->serial);
+	h.before = note ? note->handled : ep->handled;
+	if (note)
+		note->serial = 0;
+	endpoint_unlock(ep);
+	return bgdma_endpoint_wait_until(ep, handled_something, &h, BGDMA_SLEEP,
+					 timeout_ns);
+}
