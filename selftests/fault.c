@@ -262,6 +262,65 @@ unsigned int fault_disarm_workers(void)
 	return hits;
 }
 
+/* ---- Faults wherever the module works ------------------------------------ */
+
+/* Where the module's code is, for a look at the stack of who asks. */
+static bool module_text(unsigned long *first, unsigned long *last)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char line[512], kind, module[64];
+	unsigned long at;
+
+	must(file ? 0 : -errno);
+	*first = ~0UL;
+	*last = 0;
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%lx %c %*s [%63[^]]", &at, &kind, module) != 3 ||
+		    (kind | 0x20) != 't' || strcmp(module, "bgdma"))
+			continue;
+		if (at < *first)
+			*first = at;
+		if (at > *last)
+			*last = at;
+	}
+	fclose(file);
+	return *first < *last;
+}
+
+static bool module_fault(const char *kind, const char *what, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/%s/%s", kind, what);
+	return !machine_set(path, text);
+}
+
+static bool module_faults(const char *kind, const char *percent)
+{
+	unsigned long first, last;
+	char from[32], to[32];
+
+	if (!module_text(&first, &last))
+		return false;
+	snprintf(from, sizeof(from), "0x%lx", first);
+	/* The last function, too. */
+	snprintf(to, sizeof(to), "0x%lx", last + 4096);
+	return module_fault(kind, "require-start", from) &&
+	       module_fault(kind, "require-end", to) &&
+	       module_fault(kind, "stacktrace-depth", "32") &&
+	       module_fault(kind, "times", "-1") &&
+	       module_fault(kind, "probability", percent);
+}
+
+bool fault_module(unsigned int percent)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", percent);
+	return module_faults("failslab", text) &&
+	       module_faults("fail_page_alloc", text);
+}
+
 /* ---- One call, again and again ------------------------------------------ */
 
 static void __attribute__((format(printf, 1, 2)))

@@ -63,6 +63,14 @@ void fault_arm_workers(unsigned int n);
 /* How many did. */
 unsigned int fault_disarm_workers(void);
 
+/* ---- Faults wherever the module works ------------------------------------ */
+
+/*
+ * Of a hundred things that it asks memory for so many fail from now on, whoever runs
+ * it. False: this kernel cannot tell by the stack.
+ */
+bool fault_module(unsigned int percent);
+
 /* ---- One call, again and again ------------------------------------------ */
 
 /*

@@ -315,7 +315,8 @@ static void prepare_epochs(void)
 /* One that asks would show in the counts: nobody does. */
 static int call_allow(void)
 {
-	int ret = epoch_allow(&w.n, w.region.handle, w.n.at.incarnation, 1);
+	int ret = epoch_allow(&w.n, w.region.handle, w.n.at.rank,
+			      w.n.at.incarnation, 1);
 
 	return ret == -ENOENT ? 0 : ret;
 }

@@ -242,6 +242,39 @@ TEST_F(fifo, dma8_clear_with_flush_drops_the_rest)
 	EXPECT_EQ(2, number_wait(&b->rec));
 }
 
+static bool drained(struct rec *r, struct inj *f, __u64 done)
+{
+	if (packet(r))
+		packet_drop(r);
+	return load(&f->kern->done) == done;
+}
+
+TEST_F(fifo, dma8_clear_ends_nothing_that_is_on_its_way)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc bad = d_nop(), full, late;
+	struct inj other;
+
+	if (!links_used())
+		SKIP(return, "only over links does anything end later");
+	inj_new(&other, &a->n);
+	full = d_memfifo(1, b->rec.id, a->mem.handle, 0, PAIR_BYTES);
+	inject(&other, &full);
+	ASSERT_TRUE(until(load(&b->rec.kern->starved)));
+	bad.op = 99;
+	late = d_memfifo(1, b->rec.id, a->mem.handle, 0, 4096);
+	put_in(&a->inj, &late);
+	put_in(&a->inj, &bad);
+	post(&a->inj);
+	ASSERT_TRUE(until(load(&a->inj.kern->state) == BGDMA_FIFO_ERROR));
+	EXPECT_EQ(0, load(&a->inj.kern->done));
+	EXPECT_EQ(0, clear_error(&a->n, BGDMA_KIND_INJ_FIFO, a->inj.id, 0));
+	EXPECT_EQ(0, load(&a->inj.kern->done));
+	EXPECT_EQ(2, load(&a->inj.kern->head));
+	/* It ends when it has arrived. */
+	EXPECT_TRUE(until(drained(&b->rec, &a->inj, 2)));
+}
+
 TEST_F(fifo, dma8_clear_of_what_has_no_error)
 {
 	struct node *n = &self->a.n;

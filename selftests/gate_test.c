@@ -343,7 +343,7 @@ TEST_F(gate, bad_calls)
 	EXPECT_EQ(-EINVAL, gate(&b->n, b->mem.handle, 0, 2));
 	EXPECT_EQ(-EINVAL, gate(&b->n, b->mem.handle, BGDMA_EPOCHS_MAX + 1, 0));
 	EXPECT_EQ(-ENOENT, epochs(&b->n, BGDMA_NONE, &e, 1));
-	EXPECT_EQ(-ENOENT, epoch_allow(&b->n, b->mem.handle, 1, 1));
+	EXPECT_EQ(-ENOENT, epoch_allow(&b->n, b->mem.handle, 0, 1, 1));
 	must(-begin(&self->a, b, 1, 0));
 	EXPECT_EQ(-EFAULT, epochs(&b->n, b->mem.handle, NULL, 1));
 	EXPECT_EQ(1, epochs(&b->n, b->mem.handle, NULL, 0));
@@ -497,11 +497,17 @@ TEST_F(gate, owner_is_asked)
 	d = d_put(1, a->mem.handle, 0, r.handle, 0, 64);
 	d.epoch = htole32(3);
 	EXPECT_EQ(BGDMA_E_EPOCH_CLOSED, run_bad(&a->inj, &d));
-	EXPECT_EQ(-ENOENT, epoch_allow(&b->n, r.handle, c->n.at.incarnation, 3));
-	EXPECT_EQ(0, epoch_allow(&b->n, r.handle, event.peer_incarnation, 3));
+	EXPECT_EQ(-ENOENT, epoch_allow(&b->n, r.handle, event.peer_rank,
+				       c->n.at.incarnation, 3));
+	EXPECT_EQ(-ENOENT, epoch_allow(&b->n, r.handle, event.peer_rank + 1,
+				       event.peer_incarnation, 3));
+	EXPECT_EQ(-ENOENT, epoch_allow(&b->n, r.handle, event.peer_rank,
+				       event.peer_incarnation, 4));
+	EXPECT_EQ(0, epoch_allow(&b->n, r.handle, event.peer_rank,
+				 event.peer_incarnation, 3));
 	EXPECT_TRUE(has(a));
-	EXPECT_EQ(-ENOENT, epoch_allow(&b->n, r.handle, event.peer_incarnation,
-				       3));
+	EXPECT_EQ(-ENOENT, epoch_allow(&b->n, r.handle, event.peer_rank,
+				       event.peer_incarnation, 3));
 	EXPECT_EQ(BGDMA_OK, run_bad(&a->inj, &d));
 	d = d_gate(1, BGDMA_OP_EPOCH_END, r.handle, 3, BGDMA_NONE);
 	EXPECT_EQ(BGDMA_OK, run_bad(&a->inj, &d));

@@ -617,6 +617,7 @@ TEST_F(lib, wait_for_fifos)
 	const struct bgdma_rec_attr attr = { .bytes = REC_BYTES };
 	struct bgdma_inj_fifo *inj;
 	struct bgdma_rec_fifo *rec;
+	struct bgdma_record *record;
 
 	ASSERT_EQ(0, bgdma_rec_create(self->ctx, &attr, &rec));
 	ASSERT_EQ(0, bgdma_inj_create(self->ctx, NULL, &inj));
@@ -628,9 +629,18 @@ TEST_F(lib, wait_for_fifos)
 	EXPECT_EQ(3, fake.condition.value);
 	fake_inj_kern(bgdma_inj_id(inj))->done = 3;
 	EXPECT_EQ(0, bgdma_inj_wait(inj, 3, BGDMA_SLEEP, -1));
-	fake_record(FAKE_RECORD_INJ + bgdma_inj_id(inj))->code = BGDMA_E_OP;
+	/* The one after these, the last of them, and one that is not on record. */
+	record = fake_record(FAKE_RECORD_INJ + bgdma_inj_id(inj));
+	record->desc_seq = 3;
+	record->code = BGDMA_E_OP;
 	EXPECT_EQ(0, bgdma_inj_wait(inj, 3, BGDMA_SLEEP, -1));
 	EXPECT_EQ(-EINVAL, bgdma_inj_wait(inj, 4, BGDMA_SPIN, -1));
+	record->desc_seq = 2;
+	EXPECT_EQ(-EINVAL, bgdma_inj_wait(inj, 3, BGDMA_SLEEP, -1));
+	record->desc_seq = 3;
+	record->lost = 1;
+	EXPECT_EQ(-EINVAL, bgdma_inj_wait(inj, 3, BGDMA_SLEEP, -1));
+	record->lost = 0;
 
 	EXPECT_EQ(-ETIMEDOUT, bgdma_rec_wait(rec, BGDMA_SLEEP, 1000000));
 	fake_record(FAKE_RECORD_REC)->code = BGDMA_E_INDEX;

@@ -8,92 +8,11 @@
 
 cd "$(dirname "$0")" || exit 1
 
-skip() {
-	echo "1..0 # SKIP $*"
-	exit 4
-}
+. ./spaces.sh
 
-# A shell that is busybox takes its own.
-for IP in /usr/bin/ip /usr/sbin/ip /sbin/ip /bin/ip; do
-	[ -x "$IP" ] && "$IP" -V 2>/dev/null | grep -q iproute2 && break
-	IP=
-done
-[ "$(id -u)" = 0 ] || skip "needs root"
-[ -d /sys/module/bgdma ] || skip "needs the module"
-[ "$IP" ] || skip "needs iproute2"
-command -v bgdma >/dev/null || skip "needs bgdma, the tool"
-$IP link add bgdma-probe type veth peer name bgdma-prob2 2>/dev/null ||
-	skip "needs veth"
-$IP link del bgdma-probe
-
-number=0
-failed=0
-tmp=$(mktemp -d)
 key=00112233445566778899aabbccddeeff
 echo $key >"$tmp/key"
 echo ffeeddccbbaa99887766554433221100 >"$tmp/other"
-
-result() {	# WORDS...: what $? says
-	if [ $? -eq 0 ]; then
-		status=ok
-	else
-		status="not ok"
-		failed=$((failed + 1))
-		for ns in $($IP netns list | sed -n 's/^\(bgdma-[^ ]*\).*/\1/p'); do
-			echo "# $ns"
-			$IP netns exec "$ns" bgdma link show -s | sed 's/^/# /'
-		done
-	fi
-	number=$((number + 1))
-	echo "$status $number $*"
-}
-
-on() {		# NS COMMAND...
-	ns=bgdma-$1
-	shift
-	$IP netns exec "$ns" "$@"
-}
-
-spaces() {	# NS...
-	for ns in "$@"; do
-		$IP netns add "bgdma-$ns" || return
-	done
-}
-
-no_spaces() {
-	for ns in $($IP netns list | sed -n 's/^\(bgdma-[^ ]*\).*/\1/p'); do
-		$IP netns del "$ns"
-	done
-}
-
-join() {	# A B: devices vAB in A and vBA in B, up
-	$IP link add "v$1$2" netns "bgdma-$1" type veth peer name "v$2$1" netns "bgdma-$2" &&
-		$IP -n "bgdma-$1" link set "v$1$2" up &&
-		$IP -n "bgdma-$2" link set "v$2$1" up
-}
-
-partition() {	# NS NAME [SETTING]...
-	ns=$1 name=$2
-	shift 2
-	on "$ns" bgdma partition add "$name" "$@"
-}
-
-link() {	# NS DEV [PARTITION]
-	on "$1" bgdma link add dev "$2" partition "${3:-p}" hello 100 timeout 1000
-}
-
-# Until a command succeeds; three seconds, on a slow machine more.
-soon() {
-	for _ in $(seq $((30 * ${BGDMA_TEST_SLOW:-1}))); do
-		"$@" && return
-		sleep 0.1
-	done
-	return 1
-}
-
-peer_is() {	# NS DEV STATE
-	on "$1" bgdma link show dev "$2" | grep -q "peer .* state $3 "
-}
 
 peer_says() {	# NS DEV TEXT
 	on "$1" bgdma link show dev "$2" | grep -qx "  *$3"
@@ -138,8 +57,6 @@ insert() {
 }
 
 trap 'no_spaces; [ -d /sys/module/bgdma ] || insert; rm -rf "$tmp"' EXIT
-trap 'exit 1' HUP INT TERM
-echo "TAP version 13"
 
 # ---- A torus of four: 0-1, 2-3 along X, 0-2, 1-3 along Y ----
 spaces 0 1 2 3 && join 0 1 && join 2 3 && join 0 2 && join 1 3

@@ -34,15 +34,20 @@ void *calloc(size_t n, size_t size)
 
 static uint8_t out[SPACE] PINNED, in[SPACE] PINNED;
 
-/* The call fails as often as it allocates, and goes through then. */
-#define through(call)							\
+/*
+ * The call fails as often as it allocates, and goes through then: it gives a request
+ * only if it does not fail.
+ */
+#define through(request, call)						\
 do {									\
 	unsigned int n_ = 0;						\
 	int ret_;							\
 									\
 	do {								\
+		(request) = NULL;					\
 		until_fault = ++n_;					\
 		ret_ = (call);						\
+		require(!ret_ || !(request));				\
 	} while (ret_ == -ENOMEM && n_ < 100);				\
 	until_fault = 0;						\
 	require_is(0, ret_);						\
@@ -73,12 +78,13 @@ static int message(struct talker *t, uint32_t length, uint32_t number,
 	text_fill(out, length, 0, number);
 	memset(in, 0xee, length);
 	if (expected)
-		through(bgdma_msg_irecvv(t->msg, to, 2, 0, number, 0, &r));
+		through(r, bgdma_msg_irecvv(t->msg, to, 2, 0, number, 0, &r));
 	require_is(0, starve(t));
-	through(bgdma_msg_isendv(t->msg, from, 2, 0, number, 0, &s));
+	through(s, bgdma_msg_isendv(t->msg, from, 2, 0, number, 0, &s));
 	require_is(0, starve(t));
 	if (!expected)
-		through(bgdma_msg_irecv(t->msg, in, length, 0, number, 0, &r));
+		through(r, bgdma_msg_irecv(t->msg, in, length, 0, number, 0,
+					   &r));
 	require_is(0, starve(t));
 	require_is(0, bgdma_msg_wait(&r, NULL));
 	require_is(0, bgdma_msg_wait(&s, NULL));

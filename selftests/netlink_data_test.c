@@ -198,6 +198,22 @@ TEST_F(data, x2_nobody_is_another_by_his_number)
 	EXPECT_TRUE(all_bytes(self->closed.p, PAGE, 0));
 }
 
+/* What was for somebody is not for who has his number now. */
+TEST_F(data, x3_not_for_who_came_after)
+{
+	struct bgdma_desc d = put_to(&self->e.mem, 0, 64);
+
+	add(&self->f, &d, 0, 64, 0xaa);
+	self->f.packet[0].dst_inc = self->e.n.at.incarnation + 1;
+	REFUSED(BGDMA_E_PEER_DOWN);
+	EXPECT_TRUE(all_bytes(self->e.mem.p, 64, 0));
+	data_new(&self->f, 6, FIRST);
+	add(&self->f, &d, 0, 64, 0xaa);
+	self->f.packet[0].dst_inc = self->e.n.at.incarnation;
+	LANDS();
+	EXPECT_TRUE(all_bytes(self->e.mem.p, 64, 0xaa));
+}
+
 /* Only the kernel where a node lives speaks for it. */
 TEST_F(data, x2_nobody_speaks_for_others)
 {

@@ -265,6 +265,34 @@ TEST_F(forged, dma7_ways_follow_what_kernels_say)
 	EXPECT_TRUE(way_to(&self->l, DIM - 1));
 }
 
+/* Of two who say that a node is theirs one has it, and the rest of both is theirs. */
+TEST_F(forged, x1_nodes_that_two_have)
+{
+	struct state_frame third;
+
+	ASSERT_TRUE(come_up(&self->l, self->sock, &self->hello));
+	self->state.state.peers = 2;
+	self->state.state.peer[0] = self->hello.hello.hears[0];
+	self->state.state.peer[1] = US + 1;
+	ASSERT_TRUE(send_state(self->sock, &self->state));
+	state_new(&third, PARTITION, US + 1, 5, DIM - 3);
+	third.state.run[0].last = DIM - 1;
+	third.state.peers = 1;
+	third.state.peer[0] = US;
+	ASSERT_TRUE(send_state(self->sock, &third));
+	EXPECT_TRUE(until(way_to(&self->l, DIM - 3)));
+	EXPECT_TRUE(way_to(&self->l, DIM - 2));
+	EXPECT_TRUE(way_to(&self->l, DIM - 1));
+	/* Those of ours stay ours. */
+	third.state.seq = 6;
+	third.state.run[0].first = 0;
+	third.state.run[0].last = DIM - 2;
+	ASSERT_TRUE(send_state(self->sock, &third));
+	usleep(100000);
+	EXPECT_TRUE(until(way_to(&self->l, DIM - 2)));
+	EXPECT_TRUE(way_to(&self->l, DIM - 1));
+}
+
 /* ---- Any frame ----------------------------------------------------------- */
 
 TEST_F(forged, heads_that_lie_are_nothing)

@@ -5,52 +5,10 @@
 #include <endian.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kselftest_harness.h"
-#include "links.h"
-#include "utils.h"
-
-#define FULL_MS	200	/* long against nothing: it has to run out */
-
-/* a sends descriptors to b's queue; c is a bystander at rank 2. */
-FIXTURE(rget) {
-	struct end a, b, c;
-};
-
-FIXTURE_SETUP(rget)
-{
-	pair_new(&self->a, &self->b);
-	end_new(&self->c, 2);
-}
-
-FIXTURE_TEARDOWN(rget)
-{
-	node_close(&self->c.n);
-	node_close(&self->b.n);
-	node_close(&self->a.n);
-}
-
-/* Descriptors lie at the end of the sender's memory. */
-#define DESCS_AT	(PAIR_BYTES - BGDMA_RGET_DESC_MAX * 64)
-
-static int send_to(struct end *from, __u32 rank, __u32 queue,
-		   const struct bgdma_desc *descs, unsigned int n)
-{
-	struct bgdma_desc d = d_rget(rank, queue, from->mem.handle, DESCS_AT,
-				     n);
-
-	memcpy(from->mem.p + DESCS_AT, descs, n * sizeof(*descs));
-	return run_bad(&from->inj, &d);
-}
-
-/* A number from b's engine into b's own reception FIFO. */
-static struct bgdma_desc local_number(struct end *at, __u32 number)
-{
-	struct bgdma_desc d = d_number(0, &at->rec, number);
-
-	d.op = BGDMA_OP_LOCAL_MEMFIFO;
-	return d;
-}
+#include "rget.h"
 
 TEST_F(rget, dma1_get)
 {
@@ -183,6 +141,40 @@ TEST_F(rget, dma2_fence_waits_for_its_own_stream)
 		EXPECT_EQ(3, number_wait(&a->rec));
 		ASSERT_TRUE(filled(a->mem.p, 50000, (unsigned int)i));
 	}
+}
+
+/* Also when more senders than it has sub-queues came in between. */
+TEST_F(rget, dma2_fence_waits_for_what_its_stream_sent_before)
+{
+	struct end *a = &self->a, *b = &self->b, *c = &self->c;
+	struct bgdma_desc d = d_memfifo(0, a->rec.id, b->mem.handle, 0,
+					PAIR_BYTES);
+	__u32 q, got = 0;
+
+	must(rgq_try(&b->n, 16, 2, 60000, &q));
+	must(grant(&b->n, BGDMA_KIND_RGET_QUEUE, q, BGDMA_RANK_ANY,
+		   BGDMA_RIGHT_INJECT));
+	inject(&b->inj, &d);
+	ASSERT_TRUE(until(load(&a->rec.kern->starved)));
+	d = d_memfifo(0, a->rec.id, b->mem.handle, 0, 4096);
+	EXPECT_EQ(BGDMA_OK, send_to(a, 1, q, &d, 1));
+	d = local_number(b, 1);
+	EXPECT_EQ(BGDMA_OK, send_to(c, 1, q, &d, 1));
+	EXPECT_EQ(1, number_wait(&b->rec));
+	d = local_number(b, 2);
+	inj_new(&b->inj, &b->n);
+	EXPECT_EQ(BGDMA_OK, send_to(b, 1, q, &d, 1));
+	EXPECT_EQ(2, number_wait(&b->rec));
+	d = local_number(b, 3);
+	d.flags |= BGDMA_DESC_FENCE;
+	EXPECT_EQ(BGDMA_OK, send_to(a, 1, q, &d, 1));
+	usleep(50000);
+	EXPECT_EQ(NULL, packet(&b->rec));
+	while (got < PAIR_BYTES + 4096) {
+		got += packet_wait(&a->rec)->bytes;
+		packet_drop(&a->rec);
+	}
+	EXPECT_EQ(3, number_wait(&b->rec));
 }
 
 /* ---- What is refused at the origin ------------------------------------ */
@@ -548,152 +540,6 @@ TEST_F(rget, dma8_senders_counter_shows_it)
 	EXPECT_EQ(BGDMA_E_BOUNDS, counter_record(&a->n, REC, a->rc)->bound);
 	EXPECT_EQ(0, value(&a->n, REC, a->rc));
 	EXPECT_EQ(0, wait_for(&a->n, REC, a->rc, 0, -1));
-}
-
-/* ---- Room ------------------------------------------------------------- */
-
-/* A queue of b whose only sub-queue a has blocked by its own full FIFO. */
-static __u32 blocked_queue(struct end *a, struct end *b, __u32 timeout_ms,
-			   __u32 senders)
-{
-	struct bgdma_desc d[16];
-	__u32 q, i;
-
-	must(rgq_try(&b->n, 16, senders, timeout_ms, &q));
-	must(grant(&b->n, BGDMA_KIND_RGET_QUEUE, q, BGDMA_RANK_ANY,
-		   BGDMA_RIGHT_INJECT));
-	d[0] = d_memfifo(0, a->rec.id, b->mem.handle, 0, PAIR_BYTES);
-	for (i = 1; i < 16; i++)
-		d[i] = local_number(b, i);
-	must(send_to(a, 1, q, d, 16));
-	must(until(load(&a->rec.kern->starved)) ? 0 : -ETIME);
-	return q;
-}
-
-static void unblock(struct end *a)
-{
-	__u32 got = 0;
-
-	while (got < PAIR_BYTES) {
-		got += packet_wait(&a->rec)->bytes;
-		packet_drop(&a->rec);
-	}
-}
-
-TEST_F(rget, dma8_queue_full)
-{
-	struct end *a = &self->a, *b = &self->b, *c = &self->c;
-	struct bgdma_desc d[16];
-	__u32 q = blocked_queue(a, b, FULL_MS, 2), i;
-
-	if (links_used())
-		SKIP(return, "over links a FIFO is some descriptors ahead of what has arrived");
-	for (i = 0; i < 16; i++)
-		d[i] = local_number(b, 100 + i);
-	/* One slot is free; sixteen are not. */
-	EXPECT_EQ(BGDMA_E_RGET_FULL, send_to(a, 1, q, d, 16));
-	/* Another sender has room of its own. */
-	d[0] = local_number(b, 1000);
-	EXPECT_EQ(BGDMA_OK, send_to(c, 1, q, d, 1));
-	EXPECT_EQ(1000, number_wait(&b->rec));
-	unblock(a);
-	for (i = 1; i < 16; i++)
-		EXPECT_EQ(i, number_wait(&b->rec));
-}
-
-TEST_F(rget, dma8_no_sub_queue_is_left)
-{
-	struct end *a = &self->a, *b = &self->b, *c = &self->c;
-	struct bgdma_desc d = local_number(b, 1000);
-	__u32 q = blocked_queue(a, b, FULL_MS, 1), i;
-
-	if (links_used())
-		SKIP(return, "over links a FIFO is some descriptors ahead");
-	EXPECT_EQ(BGDMA_E_RGET_FULL, send_to(c, 1, q, &d, 1));
-	unblock(a);
-	for (i = 1; i < 16; i++)
-		EXPECT_EQ(i, number_wait(&b->rec));
-	/* Now it is idle, and goes to the other. */
-	EXPECT_EQ(BGDMA_OK, send_to(c, 1, q, &d, 1));
-	EXPECT_EQ(1000, number_wait(&b->rec));
-}
-
-TEST_F(rget, dma3_waits_for_room)
-{
-	struct end *a = &self->a, *b = &self->b;
-	__u32 q = blocked_queue(a, b, 60000, 1), i;
-	struct bgdma_desc d;
-	__u64 seq;
-
-	for (i = 0; i < 16; i++) {
-		d = local_number(b, 16 + i);
-		memcpy(a->mem.p + 64UL * i, &d, sizeof(d));
-	}
-	d = d_rget(1, q, a->mem.handle, 0, 16);
-	seq = inject(&a->inj, &d);
-	ASSERT_TRUE(until(load(&a->inj.kern->state) == BGDMA_FIFO_BLOCKED));
-	unblock(a);
-	EXPECT_EQ(BGDMA_OK, outcome(&a->inj, seq));
-	for (i = 1; i < 32; i++)
-		EXPECT_EQ(i, number_wait(&b->rec));
-}
-
-TEST_F(rget, x2_destroyed_with_descriptors_and_waiters)
-{
-	struct end *a = &self->a, *b = &self->b;
-	__u32 q = blocked_queue(a, b, 60000, 1);
-	struct bgdma_desc d[16];
-	__u64 seq;
-	int i;
-
-	for (i = 0; i < 16; i++)
-		d[i] = d_nop();
-	memcpy(a->mem.p, d, sizeof(d));
-	d[0] = d_rget(1, q, a->mem.handle, 0, 16);
-	seq = inject(&a->inj, &d[0]);
-	ASSERT_TRUE(until(load(&a->inj.kern->state) == BGDMA_FIFO_BLOCKED));
-	EXPECT_EQ(0, fifo_destroy(&b->n, BGDMA_KIND_RGET_QUEUE, q));
-	EXPECT_EQ(BGDMA_E_FIFO, outcome(&a->inj, seq));
-	EXPECT_EQ(NULL, packet(&b->rec));
-}
-
-TEST_F(rget, x2_ring_of_waiting_queues_ends_in_an_error)
-{
-	struct end *e[2] = { &self->a, &self->b };
-	__u32 q[2], i, j;
-	struct bgdma_desc d;
-
-	/*
-	 * Each node's queue is full of remote gets to the other's queue,
-	 * which fetch more of the same: nobody can go on, until time is up.
-	 */
-	for (i = 0; i < 2; i++) {
-		must(rgq_try(&e[i]->n, 16, 2, FULL_MS, &q[i]));
-		must(grant(&e[i]->n, BGDMA_KIND_RGET_QUEUE, q[i],
-			   BGDMA_RANK_ANY, BGDMA_RIGHT_INJECT));
-		must(grant(&e[i]->n, BGDMA_KIND_REGION, e[i]->mem.handle,
-			   BGDMA_RANK_ANY, BGDMA_RIGHT_FETCH));
-	}
-	for (i = 0; i < 2; i++) {
-		for (j = 0; j < 16; j++) {
-			/* In the memory of the one that executes it. */
-			d = d_rget(i, q[i], e[!i]->mem.handle, 0, 16);
-			memcpy(e[i]->mem.p + 64UL * j, &d, sizeof(d));
-		}
-	}
-	for (i = 0; i < 2; i++) {
-		d = d_rget(!i, q[!i], e[i]->mem.handle, 0, 16);
-		inject(&e[i]->inj, &d);
-	}
-	/* The first whose time is up frees the other; both nodes are told. */
-	for (i = 0; i < 2; i++) {
-		ASSERT_TRUE(until(load(&e[i]->n.kctl->events_tail)));
-		EXPECT_EQ(BGDMA_E_RGET_FULL, e[i]->n.events[0].code);
-	}
-	/* The engine is free for others. */
-	d = d_number(0, &self->a.rec, 5);
-	EXPECT_EQ(BGDMA_OK, run(&self->c.inj, &d));
-	EXPECT_EQ(5, number_wait(&self->a.rec));
 }
 
 TEST_HARNESS_MAIN

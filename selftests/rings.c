@@ -439,11 +439,12 @@ int epochs(struct node *n, __u32 region, struct bgdma_epoch *out, __u32 room)
 	return ret ? ret : (int)c.count;
 }
 
-int epoch_allow(struct node *n, __u32 region, __u32 incarnation, __u32 epoch)
+int epoch_allow(struct node *n, __u32 region, __u32 rank, __u32 incarnation,
+		__u32 epoch)
 {
 	struct bgdma_epoch_allow c = {
 		.size = sizeof(c), .region = region, .epoch = epoch,
-		.incarnation = incarnation,
+		.incarnation = incarnation, .rank = rank,
 	};
 
 	return bg_ioctl(n->fd, BGDMA_IOC_EPOCH_ALLOW, &c);

@@ -59,11 +59,15 @@ static int speak(uint32_t rank, uint32_t size, void *arg)
 			speech->sent++;
 	}
 	require(speech->sent >= 15);
+	/* There is room for those that only wait for more. */
+	if (!speech->more)
+		require_is(-ETIMEDOUT, bgdma_endpoint_flush(module.m.ep, 0));
 	require_is(0, bgdma_job_fence(module.m.job));
 	while ((ret = say(&module, false)) == -EAGAIN)
 		require_is(0, bgdma_endpoint_wait(module.m.ep,
 						  (int64_t)PATIENCE_NS));
 	require_is(0, ret);
+	require_is(0, bgdma_endpoint_flush(module.m.ep, (int64_t)PATIENCE_NS));
 	return member_close(&module.m);
 }
 
@@ -90,6 +94,64 @@ TEST(dp6_a_channel_full_of_more_drains)
 	speech->attr.entries = 16;
 	speech->attr.channels = 1;
 	EXPECT_TRUE(job_run(2, speak, speech, -1));
+}
+
+/* ---- Behind a message to the dead --------------------------------------- */
+
+#define DEAD	1
+
+struct last {
+	bool leaves;			/* or waits, and makes no progress */
+	volatile pid_t dead;
+	volatile bool heard;
+};
+
+/* One channel for both: the first message stops it. */
+static int last_words(struct module *module, struct last *last)
+{
+	require(until(kill(last->dead, 0) < 0));
+	require_is(0, say(module, false));
+	require_is(0, bgdma_endpoint_send(module->m.ep,
+			&(struct bgdma_send_attr){
+			.operation = module->eager, .dest = 2, .word = 1 }));
+	if (last->leaves)
+		return 0;
+	require_is(0, bgdma_endpoint_flush(module->m.ep, (int64_t)PATIENCE_NS));
+	require(until(last->heard));
+	return 0;
+}
+
+static int behind(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	struct last *last = arg;
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			.channels = 1 }));
+	if (rank == DEAD) {
+		last->dead = getpid();
+		require_is(0, bgdma_job_fence(module.m.job));
+		return raise(SIGKILL);
+	}
+	require_is(0, bgdma_job_fence(module.m.job));
+	if (rank == 0)
+		require_is(0, last_words(&module, last));
+	while (rank == 2 && !module.eager_word)
+		require_is(0, bgdma_endpoint_wait(module.m.ep,
+						  (int64_t)PATIENCE_NS));
+	last->heard = rank == 2;
+	return member_leave(&module.m);
+}
+
+TEST(x3_a_message_behind_one_to_the_dead_arrives)
+{
+	struct last *last = shared(sizeof(*last));
+
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, behind, last, DEAD));
+	*last = (struct last){ .leaves = true };
+	EXPECT_TRUE(job_run(3, behind, last, DEAD));
 }
 
 /* ---- Events ------------------------------------------------------------ */

@@ -110,6 +110,98 @@ TEST(threads_share_an_endpoint)
 	EXPECT_TRUE(job_run(2, shared_endpoint, &attr, -1));
 }
 
+/* ---- What another thread has handled ------------------------------------ */
+
+/* Send to ourselves until there is no room: how many. */
+static uint32_t fill_up(struct worker *w)
+{
+	const struct bgdma_send_attr send = {
+		.operation = w->operation, .data = "x", .length = 1,
+	};
+	uint32_t sent = 0;
+
+	while (bgdma_endpoint_send(w->ep, &send) == 0)
+		sent++;
+	return sent;
+}
+
+static int count_word(void *arg, uint32_t rank,
+		      const struct bgdma_packet *packet)
+{
+	struct worker *w = arg;
+
+	(void)rank;
+	(void)packet;
+	w->heard.is++;
+	return 0;
+}
+
+static void *empty(void *arg)
+{
+	struct worker *w = arg;
+
+	w->result = bgdma_endpoint_wait_until(w->ep, count_there, &w->heard,
+					      BGDMA_SLEEP,
+					      (int64_t)PATIENCE_NS);
+	/* The packet that tells of room, too. */
+	while (bgdma_endpoint_wait(w->ep, 100000000) == 0)
+		;
+	return NULL;
+}
+
+/* One thread, refused by two endpoints, which another thread empties. */
+static int refused_by_two(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct worker worker[2];
+	struct bgdma_endpoint_attr attr = {
+		.threads = BGDMA_THREADS_MANY, .data_bytes = 16384,
+	};
+	const struct bgdma_job_attr job = { .timeout_ms = 20000 };
+	struct worker *w;
+	unsigned int i;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, bgdma_job_open(&attr.job, &job));
+	for (w = worker; w < worker + 2; w++) {
+		attr.number = (uint32_t)(w - worker);
+		require_is(0, bgdma_endpoint_create(&w->ep, &attr));
+		require_is(0, bgdma_operation_register(w->ep,
+				&(struct bgdma_operation_attr){
+				.module = "threads", .name = "word",
+				.packet = count_word, .arg = w },
+				&w->operation));
+		require_is(0, bgdma_endpoint_commit(w->ep, NULL));
+	}
+	for (w = worker; w < worker + 2; w++)
+		w->heard.wanted = fill_up(w);
+	/* What the first has said is not forgotten, however often the other does. */
+	w = &worker[1];
+	for (i = 0; i < 20; i++) {
+		(void)bgdma_endpoint_wait(w->ep, 0);
+		w->heard.wanted += fill_up(w);
+	}
+	for (w = worker; w < worker + 2; w++) {
+		require_is(0, pthread_create(&w->thread, NULL, empty, w));
+		require_is(0, pthread_join(w->thread, NULL));
+		require_is(0, w->result);
+	}
+	/* There is room since: to wait for more would be in vain. */
+	for (w = worker; w < worker + 2; w++)
+		require_is(0, bgdma_endpoint_wait(w->ep, 1000000000));
+	for (w = worker; w < worker + 2; w++)
+		bgdma_endpoint_destroy(w->ep);
+	bgdma_job_close(attr.job);
+	return 0;
+}
+
+TEST(dp4_room_that_another_thread_heard_of)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(1, refused_by_two, NULL, -1));
+}
+
 /* Several endpoints with a thread each, and no locks. */
 static int own_endpoints(uint32_t rank, uint32_t size, void *arg)
 {

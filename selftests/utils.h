@@ -234,7 +234,8 @@ bool filled(const void *p, size_t bytes, unsigned int seed);
 int gate(struct node *n, __u32 region, __u32 epochs, __u32 flags);
 /* What is at a gate: how many, of which @room were written, or -errno. */
 int epochs(struct node *n, __u32 region, struct bgdma_epoch *out, __u32 room);
-int epoch_allow(struct node *n, __u32 region, __u32 incarnation, __u32 epoch);
+int epoch_allow(struct node *n, __u32 region, __u32 rank, __u32 incarnation,
+		__u32 epoch);
 int grant(struct node *n, __u32 kind, __u32 object, __u32 rank, __u32 rights);
 int grant_range(struct node *n, __u32 object, __u32 rank, __u32 rights,
 		__u64 lo, __u64 hi);

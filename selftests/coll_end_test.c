@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Collectives that fail: calls that make no sense, members that do not mean the same,
+ * deaths; and what is left to the others.
+ */
+#include <signal.h>
+
+#include <bgdma/collective.h>
+
+#include "kselftest_harness.h"
+#include "coll_util.h"
+
+FIXTURE(coll) {
+};
+
+FIXTURE_SETUP(coll)
+{
+	board = shared(sizeof(*board));
+}
+
+FIXTURE_TEARDOWN(coll)
+{
+}
+
+static const struct bgdma_operator sum = { .reduction = BGDMA_SUM,
+					   .element = BGDMA_U64 };
+
+static int open_world(struct caller *c)
+{
+	require_is(0, caller_open(c, 1));
+	return bgdma_coll_split(c->coll, NULL, &c->group);
+}
+
+/* ---- What is wrong ------------------------------------------------------ */
+
+static int bad_calls(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_operator op = sum;
+	struct bgdma_collective what = { .kind = BGDMA_ALLREDUCE, .op = &op,
+					 .count = 1 };
+	uint64_t huge[RANKS_MAX] = { UINT64_MAX, 2 }, x = rank;
+	struct bgdma_coll_request *r = NULL;
+	struct caller c = { 0 };
+
+	(void)arg;
+	require_is(0, open_world(&c));
+	what.out = &x;
+	op.reduction = BGDMA_MINLOC;
+	require_is(-EINVAL, bgdma_coll_start(c.group, &what, &r));
+	op = sum;
+	what.count = UINT64_MAX / 4;
+	require_is(-EMSGSIZE, bgdma_coll_run(c.group, &what));
+	what.count = 1;
+	what.algorithm = BGDMA_ALGORITHM_COUNT;
+	require_is(-EINVAL, bgdma_coll_run(c.group, &what));
+	what.algorithm = BGDMA_LINEAR;
+	require_is(-EINVAL, bgdma_coll_algorithm(c.group, &what));
+	what.algorithm = 0;
+	what.kind = BGDMA_COLLECTIVE_COUNT;
+	require_is(-EINVAL, bgdma_coll_run(c.group, &what));
+	what.kind = BGDMA_REDUCE;
+	what.root = size;
+	require_is(-EINVAL, bgdma_coll_run(c.group, &what));
+	what.kind = BGDMA_REDUCE_SCATTER;
+	what.counts = huge;
+	require_is(-EMSGSIZE, bgdma_coll_run(c.group, &what));
+	what.kind = BGDMA_ALLTOALL;
+	what.in_blocks.bytes = huge;
+	require_is(-EMSGSIZE, bgdma_coll_run(c.group, &what));
+	/* None of them has done any harm. */
+	require_is(0, bgdma_coll_allreduce(c.group, NULL, &x, 1, &sum));
+	require(x == size * (size - 1) / 2);
+	require_is(0, bgdma_coll_request_wait(&r, BGDMA_SLEEP, -1));
+	return caller_close(&c);
+}
+
+TEST_F(coll, dp8_what_makes_no_sense)
+{
+	partition_new("4x2x1", "");
+	EXPECT_TRUE(job_run(3, bad_calls, NULL, -1));
+}
+
+/* One member means another operator, kind, size or root: nobody gets a sum. */
+static int other_meaning(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_operator op = sum;
+	struct bgdma_collective what = { .kind = BGDMA_ALLREDUCE, .op = &op,
+					 .count = 100 };
+	uint64_t data[RANKS_MAX * 100] = { 0 };
+	const int *which = arg;
+	struct caller c = { 0 };
+	int ret;
+
+	require_is(0, open_world(&c));
+	/* The end of the group would end its making. */
+	place((uint32_t)*which, size);
+	what.out = data;
+	if (rank == size - 1) {
+		op.reduction = *which == 0 ? BGDMA_MIN : BGDMA_SUM;
+		op.element = *which == 1 ? BGDMA_F64 : BGDMA_U64;
+		what.count = *which == 2 ? 99 : 100;
+		what.kind = *which == 3 ? BGDMA_SCAN : BGDMA_ALLREDUCE;
+		what.algorithm = *which == 4 ? BGDMA_TREE : 0;
+	}
+	ret = bgdma_coll_run(c.group, &what);
+	require(ret == -EBADMSG || ret == -EIO);
+	ret = bgdma_coll_run(c.group, &what);
+	require(ret == -EBADMSG || ret == -EIO);
+	/* It is the group's end, not that of others. */
+	bgdma_coll_group_destroy(c.group);
+	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
+	require_is(0, bgdma_coll_allreduce(c.group, NULL, data, 1, &sum));
+	return caller_close(&c);
+}
+
+TEST_F(coll, dp8_members_that_do_not_mean_the_same)
+{
+	int *which = shared(sizeof(*which));
+
+	partition_new("4x2x1", "");
+	for (*which = 0; *which < 5; ++*which)
+		EXPECT_TRUE(job_run(4, other_meaning, which, -1));
+}
+
+/* ---- Deaths ------------------------------------------------------------- */
+
+struct death {
+	uint32_t victim;
+	uint64_t count;
+	int after_ms;
+};
+
+static int until_somebody_dies(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_collective what = { .kind = BGDMA_ALLREDUCE, .op = &sum };
+	const struct death *d = arg;
+	struct caller c = { 0 };
+	static uint64_t data[20000];
+	uint32_t turn = 0;
+	int ret;
+
+	require_is(0, open_world(&c));
+	what.out = data;
+	what.count = d->count;
+	place(0, size);
+	if (rank == d->victim && !fork()) {
+		usleep((useconds_t)d->after_ms * 1000);
+		kill(getppid(), SIGKILL);
+		_exit(0);
+	}
+	do {
+		what.kind = turn++ % 2 ? BGDMA_ALLREDUCE : BGDMA_BROADCAST;
+		what.bytes = d->count * sizeof(*data);
+		what.root = turn / 2 % size;
+		ret = bgdma_coll_run(c.group, &what);
+	} while (!ret);
+	require(ret == -EHOSTDOWN || ret == -EIO);
+	/* Before anybody else leaves; what others announced is refused meanwhile. */
+	require(bgdma_coll_dead(c.group) == d->victim);
+	__atomic_fetch_add(&board->here[1], 1, __ATOMIC_ACQ_REL);
+	while (load(&board->here[1]) < size - 1)
+		(void)bgdma_endpoint_wait(c.m.ep, 1000000);
+	require_is(-EHOSTDOWN, bgdma_coll_run(c.group, &what));
+	bgdma_coll_group_destroy(c.group);
+	return member_leave(&c.m);
+}
+
+TEST_F_TIMEOUT(coll, dp8_x3_a_member_dies, 200)
+{
+	struct death *d = shared(sizeof(*d));
+	int i;
+
+	partition_new("4x2x1", "");
+	for (i = 0; i < 10; i++) {
+		d->victim = (uint32_t)i % 5;
+		d->count = i % 2 ? 20000 : 50;
+		d->after_ms = 1 + 13 * i;
+		board->here[0] = 0;
+		board->here[1] = 0;
+		EXPECT_TRUE(job_run(5, until_somebody_dies, d,
+				    (int)d->victim));
+	}
+}
+
+/* Who has done his part may leave while others are still at theirs. */
+static int leaves_early(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_collective what = { .kind = BGDMA_BROADCAST,
+					 .algorithm = BGDMA_RING };
+	struct caller c = { 0 };
+	static char data[200000];
+
+	(void)arg;
+	require_is(0, open_world(&c));
+	what.out = data;
+	what.bytes = sizeof(data);
+	if (!rank)
+		memset(data, 7, sizeof(data));
+	if (rank == size - 1)
+		usleep(100000);
+	require_is(0, bgdma_coll_run(c.group, &what));
+	require(data[0] == 7 && data[199999] == 7);
+	bgdma_coll_group_destroy(c.group);
+	return member_leave(&c.m);
+}
+
+TEST_F(coll, dp8_x3_one_leaves_before_the_others_are_done)
+{
+	int i;
+
+	partition_new("4x2x1", "");
+	for (i = 0; i < 5; i++)
+		EXPECT_TRUE(job_run(4, leaves_early, NULL, -1));
+}
+
+TEST_HARNESS_MAIN

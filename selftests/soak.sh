@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Tests of what crosses links, one after the other for SECONDS, each over links that
+# are bad in another way, while ports of the bridge between the nodes go down and up
+# again. Each test is a result; in the end nothing is left, and the module goes.
+#
+#	sh soak.sh [SECONDS]	default: 600
+
+cd "$(dirname "$0")" || exit 1
+seconds=${1:-600}
+for ip in /usr/bin/ip /usr/sbin/ip /sbin/ip ip; do
+	[ ! -x "$ip" ] || break
+done
+output=$(mktemp)
+number=0
+failed=0
+
+result() {
+	if [ "$1" -eq 0 ]; then
+		status=ok
+	else
+		status="not ok" failed=$((failed + 1))
+	fi
+	shift
+	number=$((number + 1))
+	echo "$status $number $*"
+}
+
+# The port of one node or another is down for a while: shorter than any time-out.
+flap() {
+	while :; do
+		port=bg$(($(od -An -N1 -tu1 /dev/urandom) % 4))
+		"$ip" link set "$port" down && sleep 0.1
+		"$ip" link set "$port" up
+		sleep 2
+	done 2>/dev/null
+}
+
+# over MTU NETEM...: the next test. Seven of them meet six kinds of links, in time.
+over() {
+	mtu=$1
+	shift
+	case $((number % 7)) in
+	0) test=put_test ;;
+	1) test=memfifo_test ;;
+	2) test=counter_test ;;
+	3) test=sys_chain_test ;;
+	4) test=msg_test ;;
+	5) test=rma_window_test ;;
+	6) test=rma_epoch_test ;;
+	esac
+	BGDMA_TEST_LINKS=1 BGDMA_TEST_SLOW=5 BGDMA_TEST_MTU=$mtu \
+		BGDMA_TEST_NETEM="$*" ./run "$test" >"$output" 2>&1
+	code=$?
+	if [ $code -ne 0 ]; then
+		sed 's/^/# /' "$output"
+	fi
+	result $code "$test, an MTU of $mtu, $*: $(sed -n '$s/^# //p' "$output")"
+}
+
+nothing_left() {
+	[ -z "$(bgdma partition show)" ] && rmmod bgdma
+}
+
+trap 'kill $flapper 2>/dev/null; rm -f "$output"' EXIT
+trap 'exit 1' HUP INT TERM
+echo "TAP version 13"
+flap &
+flapper=$!
+end=$(($(date +%s) + seconds))
+while [ "$(date +%s)" -lt $end ]; do
+	case $((number % 6)) in
+	0) over 1500 delay 100us ;;
+	1) over 1500 loss 5% ;;
+	2) over 9000 delay 1ms reorder 25% ;;
+	3) over 65535 loss 2% duplicate 5% ;;
+	4) over 1500 corrupt 2% ;;
+	5) over 9000 loss 10% 25% delay 500us duplicate 1% corrupt 1% ;;
+	esac
+done
+kill $flapper
+wait $flapper 2>/dev/null
+trap 'rm -f "$output"' EXIT
+nothing_left
+result $? "nothing is left"
+echo "1..$number"
+[ $failed -eq 0 ]
