@@ -5,9 +5,10 @@ SERIES  ?= 6.12#    the Debian kernel of demo, shell and bench: 6.1 or 6.12
 FLAVOUR ?= cloud#   its flavour: cloud, generic or rt
 FILE    ?=#         what demo sends; default: the kernel image that it boots
 BARRIERS ?= 1000000# back to back, at the end of demo: 10 minutes, if emulated
+SCENES  ?=#         of demo-cluster; default: all, see there
 VM      ?= yes#     no: demo on this machine instead of a virtual one
 CPUS    ?= 2#       of the virtual machine
-TIME    ?= 600#     of fuzz, fuzz-vm, trinity, in seconds, for each target; of storm
+TIME    ?= 600#     of fuzz, fuzz-vm, trinity, in seconds, for each target; of storm, soak
 SEED    ?=#         of storm; default: another each time
 TARGET  ?=#         of fuzz; default: all, as in tools/fuzz
 PREFIX  ?= /usr/local
@@ -34,7 +35,7 @@ export BGDMA_BUILD := $(BUILD)
 	selftests man doc check check-static check-user check-vm check-debug \
 	check-rt check-sanitizers \
 	check-prepare \
-	demo demo-torus shell bench install dkms coverage fuzz fuzz-vm trinity storm clean
+	demo demo-torus demo-cluster shell bench install dkms coverage fuzz fuzz-vm trinity storm soak clean
 
 all: modules tools demos selftests man	## modules for both kernels, all programs, man pages
 
@@ -139,6 +140,10 @@ storm: modules tools selftests	## hundreds of processes come, work and are kille
 	@$(RUNVM) --mem 4096 --timeout $$(($(TIME) * 3 + 600)) -- \
 		/selftests/storm_test $(TIME) $(SEED)
 
+soak: modules tools selftests	## tests over links that get worse and worse, for TIME seconds
+	@$(RUNVM) --mem 6144 --timeout $$(($(TIME) + 1800)) -- \
+		sh /selftests/soak.sh $(TIME)
+
 # What has to be there before anything is judged.
 check-prepare: deps-check kernels
 	@$(VMKERNEL) source >/dev/null
@@ -168,6 +173,17 @@ demo-torus: modules tools demos
 			env BGDMA_BARRIERS=$(BARRIERS) \
 			demo-torus "/demo/$$(basename "$$file")"
 endif
+
+demo-cluster: modules tools demos	## eight nodes in two virtual machines, one of which dies
+	@tools/check/deps cluster
+	@file=$(if $(FILE),'$(FILE)',$$($(VMKERNEL) image $(SERIES) $(FLAVOUR))) && \
+		there=/demo/$$(basename "$$file") && \
+		tools/vm/pair 'demo-cluster second' --kernel $(SERIES) \
+			--flavour $(FLAVOUR) --cpus $(CPUS) --timeout 3600 \
+			--add "$$file:$$there" \
+			--add "$$(command -v mpiexec.hydra):/usr/bin/mpiexec.hydra" \
+			--add "$$(command -v hydra_pmi_proxy):/usr/bin/hydra_pmi_proxy" \
+			-- demo-cluster "$$there" $(SCENES)
 
 shell: modules tools demos selftests	## a shell in a virtual machine with the module
 	@$(RUNVM) --shell

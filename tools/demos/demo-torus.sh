@@ -5,7 +5,10 @@
 # double what they carry; then a link is cut in the middle of a transfer, which
 # goes round, and another, after which there is no way.
 #
-#	demo-torus FILE [clean|lossy|cut]...
+#	demo-torus FILE [clean|lossy|cut|chain|epoch]...
+#
+# chain and epoch are scenes of the first of these. With BGDMA_CAPTURE, a folder,
+# what crosses the links goes to capture files there, if Wireshark's dumpcap is there.
 #
 # The module must be there, and bgdma, iproute2 (ip, tc) and strace. Works with
 # busybox, too.
@@ -15,7 +18,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/nodes.sh"
 file=$1
 if ! [ -s "$file" ]; then
-	echo "usage: demo-torus FILE [clean|lossy|cut]..." >&2
+	echo "usage: demo-torus FILE [clean|lossy|cut|chain|epoch]..." >&2
 	exit 2
 fi
 shift
@@ -25,9 +28,12 @@ for tc in /usr/sbin/tc /usr/bin/tc /sbin/tc tc; do
 done
 export BGDMA_TORUS=yes
 dir=$(mktemp -d) || exit 1
+captures=
 
 leave() {
 	trap - INT TERM
+	# shellcheck disable=SC2086 # these are words
+	[ -z "$captures" ] || { kill $captures; wait $captures; }
 	for rank in 0 1 2 3; do
 		"$ip" netns del corner$rank
 	done 2>/dev/null
@@ -51,6 +57,20 @@ square() {
 		"$ip" netns add corner$rank || return
 	done
 	edge 0 1 across && edge 2 3 across && edge 0 2 along && edge 1 3 along
+}
+
+# Each edge has an end at one of two corners.
+capture() {
+	for rank in 0 3; do
+		to=$BGDMA_CAPTURE/corner$rank.pcapng
+		on $rank dumpcap -q -B 32 -i across -i along \
+			-f "ether proto 0x88b5" -w "$to" 2>"$dir/dumpcap" &
+		captures="$captures $!"
+		until [ -s "$to" ]; do
+			kill -0 $! || { cat "$dir/dumpcap"; return 1; }
+			sleep 0.1
+		done
+	done
 }
 
 spoil() {
@@ -119,6 +139,7 @@ scenes() {
 }
 
 square || leave 1
+[ -z "$BGDMA_CAPTURE" ] || capture || leave 1
 for part in "$@"; do
 	case $part in
 	clean)
@@ -140,6 +161,12 @@ for part in "$@"; do
 			cat "$dir"/out.*
 			leave 1
 		fi
+		;;
+	chain)
+		"$here/demo-chain" "$file" || leave 1
+		;;
+	epoch)
+		"$here/demo-epoch" || leave 1
 		;;
 	*)
 		echo "demo-torus: $part?" >&2

@@ -125,6 +125,7 @@ static void target(const char *path)
 {
 	const struct row *rows = bgdma_window_addr(window);
 	uint32_t keys = load(path);
+	struct bgdma_epoch last;
 
 	printf("target: %u keys, first %s %" PRIu64 "\n", keys, rows->key,
 	       rows->number);
@@ -142,6 +143,9 @@ static void target(const char *path)
 	       bgdma_strcode(broken->code), broken->got);
 	/* Process 1 has it next. */
 	while (__atomic_load_n(&rows[ROWS - 1].changes, __ATOMIC_ACQUIRE) != 1)
+		must("progress", bgdma_endpoint_progress(ep, 0));
+	/* And closes it: nobody is at the gate. */
+	while (bgdma_gate_epochs(bgdma_window_region(window), &last, 1) > 0)
 		must("progress", bgdma_endpoint_progress(ep, 0));
 }
 

@@ -111,6 +111,34 @@ def of_messages(found):
                   1.3)
 
 
+# MTU: of TCP's bandwidth at least, of its instructions at most.
+LINKS = {9000: (1.2, 0.85), 65535: (2, 0.7)}
+
+
+def of_links(found):
+    """Bars of the step links: TCP by the same veth, in turn."""
+    for mtu, (faster, cheaper) in LINKS.items():
+        for size in ("64 KiB", "1 MiB"):
+            ours, peer = (found[f"bandwidth of {size}: {how}, MTU {mtu}"]
+                          for how in ("direct put", "TCP over the link"))
+            yield bar(f"{size} put over veth, MTU {mtu}: of TCP's bandwidth",
+                      ratios(peer["nanoseconds"]["runs"],
+                             ours["nanoseconds"]["runs"]), faster, "at least")
+            if size == "64 KiB":
+                yield bar(f"{size} put over veth, MTU {mtu}: of TCP's "
+                          "instructions", ratios(totals(ours["instructions"]),
+                                                 totals(peer["instructions"])),
+                          cheaper)
+
+
+def of_loss(found):
+    """The bar of the step loss."""
+    ours, peer = (found[f"bandwidth of 1 MiB: {how}"]["nanoseconds"]["runs"]
+                  for how in ("direct put", "TCP over the link"))
+    yield bar("1 MiB put, 1 % lost: of TCP's bandwidth", ratios(peer, ours), 3,
+              "at least")
+
+
 def of_barriers(found):
     """Bars of the step barrier."""
     peer = found["MPI barrier of 4"]["nanoseconds"]["runs"]
@@ -156,6 +184,10 @@ def judge(figures):
         result += of_messages(figures["messages"])
     if "barrier" in figures:
         result += of_barriers(figures["barrier"])
+    if "links" in figures:
+        result += of_links(figures["links"])
+    if "loss" in figures:
+        result += of_loss(figures["loss"])
     if "growth" in figures:
         result += of_growth(figures["growth"])
     if "idle" in figures:

@@ -120,6 +120,7 @@ void load_memcpy(void);
 void load_readv(void);
 void operations(void);
 void over_links(void);
+void over_lossy_links(void);
 void sys_small(void);
 void sys_long(void);
 void msg(void);

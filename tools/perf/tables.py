@@ -60,6 +60,11 @@ def of_links(found):
     of_both("between namespaces", found)
 
 
+def of_loss(found):
+    """The step loss."""
+    of_both("one frame in a hundred is lost, MTU 9000", found)
+
+
 def of_barriers(found):
     """The step barrier."""
     of_both("barriers", found)
@@ -110,6 +115,7 @@ def tell(figures):
                          (figures.get("messages"), of_messages),
                          (figures.get("barrier"), of_barriers),
                          (figures.get("links"), of_links),
+                         (figures.get("loss"), of_loss),
                          (figures.get("switch"), crossing.tell),
                          (figures.get("attacked"), of_attack),
                          (figures.get("rt"), rt.tell)):

@@ -3,6 +3,7 @@
 
     debug   KASAN, lockdep, kmemleak, debug objects, injected faults, coverage
     kcsan   data races
+    gcov    which lines run
 
 One takes 10 to 20 minutes to build, once: it is kept beside Debian's under
 its release, which ends with a hash of the options and the compiler. An
@@ -21,7 +22,7 @@ from pathlib import Path
 
 from cache import KernelError, cache_dir, lock, say, source_tarball
 
-FLAVOURS = ("debug", "kcsan")
+FLAVOURS = ("debug", "kcsan", "gcov")
 CONFIG = Path(__file__).resolve().parent / "config"
 
 # Raise it when the same options give another kernel.

@@ -2,7 +2,7 @@
 """Kernels, their headers and a few files of the kernel source, kept in a
 cache of the user's own: nothing is installed, no boot loader touched.
 
-Most flavours are Debian's; debug and kcsan are built here (built.py).
+Most flavours are Debian's; debug, kcsan and gcov are built here (built.py).
 
 The cache (${XDG_CACHE_HOME:-~/.cache}/bgdma) holds
 

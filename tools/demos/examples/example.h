@@ -13,6 +13,7 @@ static struct bgdma_job *job;
 static struct bgdma_endpoint *ep;
 static struct bgdma_msg *msg;
 static struct bgdma_rma *rma;
+static struct bgdma_coll *coll;
 static uint32_t rank, size;
 
 static inline void check(int ret)
@@ -32,6 +33,7 @@ static inline void begin(void)
 			.job = job }));
 	check(bgdma_msg_create(&msg, ep, NULL));
 	check(bgdma_rma_create(&rma, ep, NULL));
+	check(bgdma_coll_create(&coll, ep, job));
 	check(bgdma_endpoint_commit(ep, NULL));
 }
 
