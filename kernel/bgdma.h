@@ -15,7 +15,7 @@
  *   engine.poll_lock
  *   engine.park_lock
  *   engine.rq_lock
- *   rec_fifo.lock | rget_queue.lock | region_gate.lock
+ *   rec_fifo.lock | rget_queue.lock | region_gate.lock | class.lock
  *                                 leaves: one packet, one remote get, one look
  *   waitqueues
  *
@@ -247,6 +247,7 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
 #include "engine/memory.h"
 #include "engine/fifo.h"
 #include "engine/gate.h"
+#include "engine/tree.h"
 
 /* --------------------------------------------------------------------- */
 /* Contexts: engine/context.c                                             */
@@ -312,6 +313,8 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * @last_gate: number of the newest, from 1; @lock
  * @grant_next: id of the next grant
  * @groups: that it has bound; lock of partition.groups
+ * @classes: of the combining network; written under @lock, read under RCU
+ * @n_classes: so many; written under @lock
  * @event_lock: a leaf too, for one event
  * @events: the ring
  * @events_mask: entries - 1
@@ -383,6 +386,8 @@ struct bgdma_ctx {
 	u64 last_gate;
 	u32 grant_next;
 	struct list_head groups;
+	struct bgdma_class __rcu *classes[BGDMA_CLASSES_MAX];
+	u32 n_classes;
 	spinlock_t event_lock;
 	struct bgdma_event *events;
 	u32 events_mask;
@@ -554,6 +559,8 @@ int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 int bgdma_deliver_gate(struct bgdma_ctx *ctx, struct bgdma_stream *s);
 int bgdma_deliver_atomic(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 			 void *operands, u32 *n);
+int bgdma_deliver_tree(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		       const struct bgdma_payload *payload, u32 n);
 void bgdma_deliver_answer(struct bgdma_ctx *ctx,
 			  const struct bgdma_principal *from,
 			  const struct bgdma_answer *answer);

@@ -407,6 +407,9 @@ void bgdma_ctx_leave_waiters(struct bgdma_ctx *ctx)
 		bgdma_slice_end();
 		cond_resched();
 	}
+	bgdma_slice_begin();
+	bgdma_tree.wake(ctx);
+	bgdma_slice_end();
 	do {
 		bgdma_slice_begin();
 		more = bgdma_gates_wake(ctx, &from);
@@ -568,6 +571,7 @@ bool bgdma_ctx_release(struct bgdma_ctx *ctx)
 	bgdma_groups_end(ctx);
 	for (i = 0; i < ctx->n_inj; i++)
 		bgdma_inj_end(ctx, i);
+	bgdma_tree.end(ctx);
 	for (i = 0; i < ctx->n_rgq; i++)
 		bgdma_rgq_end(ctx, i);
 	for (i = 0; i < ctx->n_rec; i++)

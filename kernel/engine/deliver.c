@@ -120,6 +120,26 @@ int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 }
 
 /**
+ * bgdma_deliver_tree() - a packet of the combining network from a neighbour
+ * @ctx: member, held busy
+ * @s: stream that it comes from
+ * @payload: its bytes
+ * @n: so many
+ *
+ * Context: inside a slice.
+ * Return: BGDMA_STEP_DONE, _WAIT, _AGAIN, or an enum bgdma_code, with s->x.fault.
+ */
+int bgdma_deliver_tree(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		       const struct bgdma_payload *payload, u32 n)
+{
+	int ret = bgdma_tree.arrive(ctx, s, payload, n);
+
+	if (!ret)
+		trace_bgdma_packet(ctx, s, n);
+	return ret;
+}
+
+/**
  * bgdma_deliver_count() - bytes are visible at the target, more will come
  * @ctx: target, held busy
  * @s: stream that they came from
@@ -151,7 +171,8 @@ void bgdma_deliver_abort(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	int slot;
 
 	if (s->x.done && (s->x.desc.op == BGDMA_OP_MEMFIFO ||
-			  s->x.desc.op == BGDMA_OP_LOCAL_MEMFIFO))
+			  s->x.desc.op == BGDMA_OP_LOCAL_MEMFIFO ||
+			  s->x.desc.op == BGDMA_OP_TREE_P2P))
 		bgdma_abort_message(ctx, s, who);
 	if (s->x.desc.rec_ctr == cpu_to_le32(BGDMA_NONE))
 		return;

@@ -18,6 +18,12 @@
 #define USES_EPOCH	BIT(8)
 #define USES_GATE	BIT(9)	/* dst_region, epoch, and not 0 */
 #define USES_INJ_CTR	BIT(10)	/* without a source */
+#define USES_CLASS	BIT(11)	/* class_prio */
+
+#define USES_RANK	BIT(12)	/* dst_rank */
+
+#define USES_TREE	(USES_CLASS | USES_FIFO | USES_DISPATCH | USES_SRC | \
+			 USES_DST | USES_REC_CTR)
 
 struct bgdma_op_rule {
 	u16 uses;
@@ -61,6 +67,24 @@ static const struct bgdma_op_rule bgdma_op_rules[] = {
 		.flags = BGDMA_DESC_FENCE | BGDMA_DESC_OPS | BGDMA_DESC_HOLD |
 			 BGDMA_DESC_FETCH,
 	},
+	[BGDMA_OP_TREE_REDUCE] = {
+		.uses = USES_TREE,
+		.flags = BGDMA_DESC_FENCE | BGDMA_DESC_OPS,
+	},
+	[BGDMA_OP_TREE_BCAST] = {
+		.uses = USES_TREE,
+		.flags = BGDMA_DESC_FENCE | BGDMA_DESC_OPS,
+	},
+	[BGDMA_OP_TREE_ALLREDUCE] = {
+		.uses = USES_TREE,
+		.flags = BGDMA_DESC_FENCE | BGDMA_DESC_OPS,
+	},
+	[BGDMA_OP_TREE_P2P] = {
+		.uses = USES_RANK | USES_CLASS | USES_FIFO | USES_SRC |
+			USES_REC_CTR | USES_COOKIE | USES_ROUTE,
+		.flags = BGDMA_DESC_FENCE | BGDMA_DESC_INTERRUPT |
+			 BGDMA_DESC_OPS,
+	},
 	[BGDMA_OP_EPOCH_BEGIN] = {
 		.uses = USES_TARGET | USES_ROUTE | USES_GATE | USES_INJ_CTR,
 		.flags = BGDMA_DESC_FENCE | BGDMA_DESC_HOLD |
@@ -81,7 +105,9 @@ static const struct bgdma_op_rule bgdma_op_rules[] = {
 const u32 bgdma_ops_supported = BIT(BGDMA_OP_NOP) | BIT(BGDMA_OP_MEMFIFO) |
 	BIT(BGDMA_OP_LOCAL_MEMFIFO) | BIT(BGDMA_OP_PUT) |
 	BIT(BGDMA_OP_LOCAL_COPY) | BIT(BGDMA_OP_RGET) |
-	BIT(BGDMA_OP_ATOMIC) | BIT(BGDMA_OP_EPOCH_BEGIN) |
+	BIT(BGDMA_OP_ATOMIC) | BIT(BGDMA_OP_TREE_REDUCE) |
+	BIT(BGDMA_OP_TREE_BCAST) | BIT(BGDMA_OP_TREE_ALLREDUCE) |
+	BIT(BGDMA_OP_TREE_P2P) | BIT(BGDMA_OP_EPOCH_BEGIN) |
 	BIT(BGDMA_OP_EPOCH_CLOSE) | BIT(BGDMA_OP_EPOCH_END);
 
 #define BGDMA_HINT_PLUS		(BGDMA_ROUTE_XP | BGDMA_ROUTE_YP | BGDMA_ROUTE_ZP)
@@ -129,12 +155,16 @@ static u32 bgdma_fields_check(const struct bgdma_desc *d, u16 uses)
 {
 	bool inlined = d->flags & BGDMA_DESC_INLINE;
 
-	if (d->class_prio & ~BGDMA_PRIORITY || d->resv)
+	if (d->class_prio & ~(BGDMA_PRIORITY | BGDMA_CLASS_MASK) || d->resv)
 		return BGDMA_E_FIELD;
-	if (d->class_prio && !(uses & USES_TARGET))
+	if (d->class_prio & BGDMA_PRIORITY && !(uses & USES_TARGET))
 		return BGDMA_E_FIELD;
-	if (!(uses & USES_TARGET) &&
-	    (d->dst_rank || (d->dst_ctx && !(d->flags & BGDMA_DESC_GROUP))))
+	if (d->class_prio & BGDMA_CLASS_MASK && !(uses & USES_CLASS))
+		return BGDMA_E_FIELD;
+	if (d->dst_rank && !(uses & (USES_TARGET | USES_RANK)))
+		return BGDMA_E_FIELD;
+	if (d->dst_ctx && !(uses & USES_TARGET) &&
+	    !(d->flags & BGDMA_DESC_GROUP))
 		return BGDMA_E_FIELD;
 	if (!(uses & USES_FIFO) && d->dst_fifo)
 		return BGDMA_E_FIELD;
@@ -217,7 +247,12 @@ static u32 bgdma_provenance_check(const struct bgdma_stream *s, u16 uses,
 	u32 rank = le32_to_cpu(d->dst_rank);
 	u16 ctx = le16_to_cpu(d->dst_ctx);
 
-	if (!s->remote || !(uses & USES_TARGET))
+	if (!s->remote)
+		return BGDMA_OK;
+	/* Nor does anybody else take part in a collective for it. */
+	if (uses & USES_CLASS)
+		return BGDMA_E_PROVENANCE;
+	if (!(uses & USES_TARGET))
 		return BGDMA_OK;
 	/* Only its own core begins an epoch, or updates what is a peer's. */
 	if (uses & USES_GATE || d->op == BGDMA_OP_ATOMIC)

@@ -42,12 +42,20 @@ void bgdma_stream_leave(struct bgdma_stream *s)
 /* --------------------------------------------------------------------- */
 /* What follows                                                           */
 
+static u32 bgdma_follow_index(struct bgdma_stream *s)
+{
+	struct bgdma_rget_sub *sub = container_of(s, struct bgdma_rget_sub, s);
+
+	return s->kind == BGDMA_KIND_EDGE ? BGDMA_FOLLOW_EDGE :
+					    sub - sub->queue->subs;
+}
+
 /**
  * bgdma_follow_add() - let a stream run when another's run is over
  * @by: owned, run by a doorbell, has a list of those that follow
- * @s: of a remote-get queue, with something to do
+ * @s: of a remote-get queue, or of an edge of a class, with something to do
  *
- * Not what a context sends to itself, which may be anything, and take long. Nor on
+ * Not what a context sends to itself by a queue, which may be anything, and take long. Nor on
  * PREEMPT_RT, where a slice can be preempted.
  *
  * Context: inside a slice, where @s cannot go away.
@@ -55,11 +63,11 @@ void bgdma_stream_leave(struct bgdma_stream *s)
  */
 bool bgdma_follow_add(struct bgdma_stream *by, struct bgdma_stream *s)
 {
-	struct bgdma_rget_sub *sub = container_of(s, struct bgdma_rget_sub, s);
-	u32 index = sub - sub->queue->subs, i;
 	struct bgdma_follow *follow = by->follow;
+	u32 index = bgdma_follow_index(s), i;
 
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !s->remote)
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) ||
+	    (!s->remote && s->kind != BGDMA_KIND_EDGE))
 		return false;
 	for (i = follow->at; i < follow->n; i++) {
 		if (follow->e[i].ctx == s->ctx && follow->e[i].queue == s->id &&
@@ -76,21 +84,28 @@ bool bgdma_follow_add(struct bgdma_stream *by, struct bgdma_stream *s)
 	return true;
 }
 
+/* Another queue or class may have the number now. */
+static struct bgdma_stream *bgdma_follow_find(struct bgdma_ctx *ctx, u32 id,
+					      u32 sub)
+{
+	struct bgdma_rget_queue *queue;
+
+	if (sub == BGDMA_FOLLOW_EDGE)
+		return bgdma_tree.follow(ctx, id);
+	queue = bgdma_deref(ctx->rgq[id]);
+	return queue && sub < queue->nsubs ? &queue->subs[sub].s : NULL;
+}
+
 /* Whoever owns it looks for what came meanwhile. */
 static void bgdma_follow_one(struct bgdma_follow *follow,
-			     struct bgdma_rget_queue *queue, u32 sub)
+			     struct bgdma_stream *s)
 {
-	struct bgdma_stream *s;
-
-	/* Another queue may have the number now. */
-	if (!queue || sub >= queue->nsubs)
-		return;
-	s = &queue->subs[sub].s;
-	if (!bgdma_stream_pending(s) ||
+	if (!s || !bgdma_stream_pending(s) ||
 	    test_and_set_bit_lock(BGDMA_STREAM_OWNED, &s->flags))
 		return;
-	/* It may have changed hands. */
-	if (s->remote) {
+	/* It may have changed hands, or been killed before we had it. */
+	if ((s->remote || s->kind == BGDMA_KIND_EDGE) &&
+	    !test_bit(BGDMA_STREAM_DEAD, &s->flags)) {
 		s->follow = follow;
 		bgdma_stream_run(s, BGDMA_FOLLOW_BYTES, BGDMA_FOLLOW_EACH);
 		s->follow = NULL;
@@ -111,8 +126,8 @@ static noinline u32 bgdma_follow_run(struct bgdma_follow *follow)
 		follow->at++;
 		bgdma_slice_begin();
 		if (bgdma_busy_get(&ctx->busy)) {
-			bgdma_follow_one(follow, bgdma_deref(ctx->rgq[queue]),
-					 sub);
+			bgdma_follow_one(follow,
+					 bgdma_follow_find(ctx, queue, sub));
 			bgdma_busy_put(&ctx->busy);
 		}
 		bgdma_slice_end();

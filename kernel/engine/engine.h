@@ -100,6 +100,8 @@ static __always_inline bool bgdma_stream_pending(struct bgdma_stream *s)
 						      s));
 	if (s->kind == BGDMA_KIND_FLOW)
 		return READ_ONCE(s->more);
+	if (s->kind == BGDMA_KIND_EDGE)
+		return bgdma_tree.pending(s);
 	sub = container_of(s, struct bgdma_rget_sub, s);
 	return READ_ONCE(sub->head) != READ_ONCE(sub->tail);
 }

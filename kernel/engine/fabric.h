@@ -13,6 +13,8 @@
  *	too, where the fabric can, see bgdma_deliver_memfifo()
  * @rget: all descriptors of one remote get
  * @gate: an operation on the gate of a region
+ * @tree: a packet of the combining network, as a whole; its descriptor is the
+ *	engine's own, and goes as it is
  * @atomic: update elements; their operands become what was there before. *@n is
  *	the bytes of them, and afterwards of those that were updated
  * @answer: of a gate of @from, to the origin of an epoch; takes its promise, without
@@ -36,7 +38,7 @@
  * @left: a context is gone, with all of its streams; or NULL
  * @turn: of one of BGDMA_KIND_FLOW: bytes to deliver at most; what is left of them
  *
- * The first five return BGDMA_STEP_DONE, BGDMA_STEP_SENT, BGDMA_STEP_WAIT when the
+ * The first six return BGDMA_STEP_DONE, BGDMA_STEP_SENT, BGDMA_STEP_WAIT when the
  * stream was parked, BGDMA_STEP_AGAIN, or an enum bgdma_code with s->x.fault
  * filled in; and with the deposit bit BGDMA_STEP_HOP, when the transfer begins
  * again, for the next node. Where one of them returns WAIT or AGAIN it has taken
@@ -49,6 +51,8 @@ struct bgdma_fabric_ops {
 		       u32 n);
 	int (*rget)(struct bgdma_stream *s, const struct bgdma_payload *p, u32 n);
 	int (*gate)(struct bgdma_stream *s);
+	int (*tree)(struct bgdma_stream *s, const struct bgdma_payload *p,
+		    u32 n);
 	int (*atomic)(struct bgdma_stream *s, void *operands, u32 *n);
 	bool (*answer)(const struct bgdma_ctx *from,
 		       const struct bgdma_answer *answer);

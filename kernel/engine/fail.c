@@ -23,6 +23,16 @@ static void bgdma_inj_fail_counter(struct bgdma_stream *s, u32 left)
 	bgdma_slice_end();
 }
 
+/* An edge's packets are whole, and count nothing. */
+static void bgdma_tree_abort(struct bgdma_stream *s)
+{
+	if (s->kind == BGDMA_KIND_EDGE || s->remote)
+		return;
+	bgdma_slice_begin();
+	bgdma_tree.abort(s);
+	bgdma_slice_end();
+}
+
 /*
  * End a transfer that cannot go on, on both sides. Its counters show the error,
  * and what it had left to count is taken off them, so that others who share
@@ -36,8 +46,10 @@ static void bgdma_op_end(struct bgdma_stream *s)
 	bgdma_stat_add(s->stats.errors, 1);
 	trace_bgdma_error(s);
 	left = bgdma_desc_counts(&x->desc) - x->done + x->uncounted;
+	if (unlikely(bgdma_op_is_tree(x->desc.op)))
+		bgdma_tree_abort(s);
 	/* One that never began is nothing to the other side. */
-	if (x->active && x->desc.op != BGDMA_OP_NOP)
+	else if (x->active && x->desc.op != BGDMA_OP_NOP)
 		s->ctx->partition->fabric->abort(s, left);
 	/* One that was no good shows it on its counter too, if it has one. */
 	if (x->desc.route & BGDMA_ROUTE_DEPOSIT)
@@ -54,6 +66,8 @@ static void bgdma_fail_tell(struct bgdma_stream *s, struct bgdma_stream *at)
 {
 	if (s->kind == BGDMA_KIND_INJ_FIFO) {
 		bgdma_inj_fail(container_of(s, struct bgdma_inj_fifo, s), at);
+	} else if (s->kind == BGDMA_KIND_EDGE) {
+		bgdma_tree.failed(s, at);
 	} else {
 		bgdma_rgq_refuse(s, at);
 		s->ctx->partition->fabric->refused(at);

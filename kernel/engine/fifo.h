@@ -18,6 +18,9 @@
 /* So many sub-queues follow. */
 #define BGDMA_FOLLOW_MAX	8
 
+/* In place of a sub-queue: @queue is an edge of a class. */
+#define BGDMA_FOLLOW_EDGE	0xffffffffU
+
 /**
  * struct bgdma_follow - sub-queues of remote-get queues that run next
  * @n: so many
@@ -143,7 +146,8 @@ struct bgdma_line {
 /**
  * struct bgdma_stream - the descriptors of one FIFO that came from one place
  * @ctx: the context that executes them
- * @kind: BGDMA_KIND_INJ_FIFO, BGDMA_KIND_RGET_QUEUE or BGDMA_KIND_FLOW
+ * @kind: BGDMA_KIND_INJ_FIFO, BGDMA_KIND_RGET_QUEUE, BGDMA_KIND_FLOW or
+ *	BGDMA_KIND_EDGE
  * @id: of the FIFO
  * @flags: BGDMA_STREAM_*
  * @fetch: copy the next descriptor of a remote-get queue into @x; owner only

@@ -175,7 +175,7 @@ static int bgdma_slice_queue(struct bgdma_stream *s, u32 n)
 	if (ret)
 		goto put;
 	bgdma_region_span(region, off, n, p);
-	if (op == BGDMA_OP_MEMFIFO)
+	if (op == BGDMA_OP_MEMFIFO || op == BGDMA_OP_TREE_P2P)
 		ret = fabric->memfifo(s, p, n);
 	else if (op == BGDMA_OP_RGET)
 		ret = fabric->rget(s, p, n / sizeof(struct bgdma_desc));
@@ -307,84 +307,6 @@ static bool bgdma_desc_retargeted(const struct bgdma_stream *s)
 	       d->dst_fifo == good->dst_fifo && d->inj_ctr == good->inj_ctr &&
 	       ((const u64 *)d)[2] == s->good[2] &&
 	       ((const u64 *)d)[3] == s->good[3];
-}
-
-static void bgdma_desc_remember(struct bgdma_stream *s)
-{
-	const struct bgdma_desc *d = &s->x.desc;
-
-	/*
-	 * Where both places are used, or none, the second half is free, and so
-	 * is the operand of one element.
-	 */
-	if (!(d->flags & BGDMA_DESC_INLINE) && d->op != BGDMA_OP_PUT &&
-	    d->op != BGDMA_OP_LOCAL_COPY &&
-	    !(d->flags & BGDMA_DESC_FETCH && bgdma_atomic_is_single(d)))
-		return;
-	if (d->flags & BGDMA_DESC_GROUP)
-		return;
-	/* It is looked for what is on its way. */
-	if (d->flags & BGDMA_DESC_FENCE && s->tx)
-		return;
-	memcpy(s->good, d, sizeof(s->good));
-	s->has_good = true;
-}
-
-/*
- * A good descriptor that names no group, or what its group makes of it. None is
- * remembered under a group: the group of the next may be another.
- */
-static u32 bgdma_group_begin(struct bgdma_stream *s)
-{
-	s->has_good = false;
-	if (!(s->x.desc.flags & BGDMA_DESC_GROUP)) {
-		s->group = 0;
-		return BGDMA_OK;
-	}
-	return s->remote ? bgdma_group_localize(s) : bgdma_fabric(s)->line(s);
-}
-
-/* Its injection counter: 0 if it is good, or has none, or what is wrong. */
-static __always_inline int bgdma_op_counter(struct bgdma_stream *s)
-{
-	struct bgdma_xfer *x = &s->x;
-	int slot;
-
-	if (x->desc.inj_ctr == cpu_to_le32(BGDMA_NONE))
-		return 0;
-	bgdma_slice_begin();
-	slot = bgdma_inj_slot(s);
-	bgdma_slice_end();
-	if (likely(slot >= 0))
-		return 0;
-	x->fault = (struct bgdma_fault) {
-		.code = -slot,
-		.offset = le32_to_cpu(x->desc.inj_ctr),
-	};
-	return x->fault.code;
-}
-
-/* Who is woken here sees for himself: something has arrived, maybe not all. */
-static noinline int bgdma_op_fence(struct bgdma_stream *s)
-{
-	int ret = bgdma_fabric(s)->fence(s);
-
-	s->x.fenced = ret == BGDMA_STEP_WAIT;
-	return ret;
-}
-
-/* One that is not as the last was: what is wrong, or BGDMA_STEP_WAIT at a fence. */
-static noinline int bgdma_op_look(struct bgdma_stream *s)
-{
-	struct bgdma_xfer *x = &s->x;
-
-	x->fault.code = bgdma_desc_check(s, &x->fault) ?: bgdma_group_begin(s);
-	if (x->fault.code)
-		return x->fault.code;
-	bgdma_desc_remember(s);
-	if (likely(!s->tx || !(x->desc.flags & BGDMA_DESC_FENCE)))
-		return 0;
-	return bgdma_op_counter(s) ?: bgdma_op_fence(s);
 }
 
 /* What must be good before anything moves. */
@@ -597,6 +519,8 @@ static __always_inline int bgdma_op_run(struct bgdma_stream *s, long *budget,
 		return bgdma_run_atomic(s, budget, each);
 	if (bgdma_op_is_gate(s->x.desc.op))
 		return bgdma_run_gate(s, budget, each);
+	if (bgdma_op_is_tree(s->x.desc.op))
+		return bgdma_run_tree(s, budget, each);
 	if (s->x.desc.op != BGDMA_OP_NOP)
 		return bgdma_run_long(s, budget, each, bgdma_slice_queue,
 				      BGDMA_PACKET_MAX, 1);

@@ -32,7 +32,7 @@ void bgdma_stream_init(struct bgdma_stream *s, struct bgdma_ctx *ctx, u16 kind,
 	s->kind = kind;
 	s->id = id;
 	s->fetch = fetch;
-	s->tag = (u32)(kind == BGDMA_KIND_RGET_QUEUE) << 31 | id << 21;
+	s->tag = (u32)(kind != BGDMA_KIND_INJ_FIFO) << 31 | id << 21;
 	INIT_LIST_HEAD(&s->run_node);
 	INIT_LIST_HEAD(&s->park_node);
 	INIT_LIST_HEAD(&s->timed_node);

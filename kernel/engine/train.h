@@ -79,6 +79,30 @@ static __always_inline int bgdma_inj_slot(struct bgdma_stream *s)
 				owns ? NULL : &s->who, &s->memo.sent);
 }
 
+/* Its injection counter: 0 if it is good, or has none, or what is wrong. */
+static __always_inline int bgdma_op_counter(struct bgdma_stream *s)
+{
+	struct bgdma_xfer *x = &s->x;
+	int slot;
+
+	if (x->desc.inj_ctr == cpu_to_le32(BGDMA_NONE))
+		return 0;
+	bgdma_slice_begin();
+	slot = bgdma_inj_slot(s);
+	bgdma_slice_end();
+	if (likely(slot >= 0))
+		return 0;
+	x->fault = (struct bgdma_fault) {
+		.code = -slot,
+		.offset = le32_to_cpu(x->desc.inj_ctr),
+	};
+	return x->fault.code;
+}
+
+int bgdma_op_look(struct bgdma_stream *s);
+int bgdma_op_fence(struct bgdma_stream *s);
+int bgdma_run_tree(struct bgdma_stream *s, long *budget, u32 each);
+
 static __always_inline void bgdma_inj_count(struct bgdma_stream *s, u32 n)
 {
 	int slot;

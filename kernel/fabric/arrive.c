@@ -145,13 +145,16 @@ static bool bgdma_arrive_whole(struct bgdma_rx_flow *flow)
 }
 
 /*
- * A packet for a reception FIFO is one however many frames it comes in.
+ * A packet for a reception FIFO, or of the combining network, is one however many
+ * frames it comes in.
  */
-static int bgdma_arrive_memfifo(struct bgdma_rx_flow *flow,
-				struct bgdma_ctx *target,
-				const struct sk_buff *skb, u32 off, u32 *n,
-				u32 *visible)
+static int bgdma_arrive_packet(struct bgdma_rx_flow *flow,
+			       struct bgdma_ctx *target,
+			       const struct sk_buff *skb, u32 off, u32 *n,
+			       u32 *visible)
 {
+	bgdma_deliver_fn *deliver = bgdma_op_is_tree(flow->s.x.desc.op) ?
+		bgdma_deliver_tree : bgdma_deliver_memfifo;
 	struct bgdma_stream *s = &flow->s;
 	struct bgdma_payload *slice = &s->x.slice;
 	u32 length = le32_to_cpu(s->x.desc.length), at = s->x.done;
@@ -161,11 +164,11 @@ static int bgdma_arrive_memfifo(struct bgdma_rx_flow *flow,
 
 	if (s->x.desc.flags & BGDMA_DESC_INLINE) {
 		*n = length;
-		return bgdma_deliver_memfifo(target, s, NULL, length);
+		return deliver(target, s, NULL, length);
 	}
 	if (*n == whole &&
 	    bgdma_arrive_span(skb, off, whole, slice) == whole)
-		return bgdma_deliver_memfifo(target, s, slice, whole);
+		return deliver(target, s, slice, whole);
 	if (!bgdma_arrive_whole(flow))
 		return BGDMA_STEP_AGAIN;
 	if (at == first)
@@ -183,7 +186,7 @@ static int bgdma_arrive_memfifo(struct bgdma_rx_flow *flow,
 	*slice = (struct bgdma_payload) {
 		.pieces = 1, .n = { whole }, .p = { flow->whole },
 	};
-	ret = bgdma_deliver_memfifo(target, s, slice, whole);
+	ret = deliver(target, s, slice, whole);
 	s->x.done = at;
 	return ret;
 }
@@ -259,9 +262,10 @@ static int bgdma_arrive_slice(struct bgdma_rx_flow *flow,
 		s->who = target->who;
 	if (p->desc.op == BGDMA_OP_PUT)
 		ret = bgdma_arrive_put(flow, target, skb, off, n);
-	else if (p->desc.op == BGDMA_OP_MEMFIFO)
-		ret = bgdma_arrive_memfifo(flow, target, skb, off, n,
-					   &visible);
+	else if (p->desc.op == BGDMA_OP_MEMFIFO ||
+		 p->desc.op == BGDMA_OP_TREE_P2P ||
+		 bgdma_op_is_tree(p->desc.op))
+		ret = bgdma_arrive_packet(flow, target, skb, off, n, &visible);
 	else if (p->desc.op == BGDMA_OP_RGET)
 		ret = bgdma_arrive_rget(flow, target, skb, off, *n);
 	else if (p->desc.op == BGDMA_OP_ATOMIC)

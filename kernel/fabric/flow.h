@@ -107,7 +107,7 @@ struct bgdma_parting {
  *	each on its way, and the next
  * @sender: its node, to which the voice has a flow; BGDMA_ROUTE_NONE: it may have none
  * @many: the last one was full of packets
- * @page: one that is not
+ * @pages: that are not
  * @dead: it is being freed
  * @ref: flows, and whoever looks at it
  * @rcu: found under RCU
@@ -133,7 +133,7 @@ struct bgdma_tx {
 	struct sk_buff_head promised;
 	u32 sender;
 	bool many;
-	struct page *page;
+	struct list_head pages;
 	bool dead;
 	struct kref ref;
 	struct rcu_head rcu;
@@ -367,7 +367,7 @@ struct sk_buff *bgdma_frame_new(u32 room);
 void bgdma_frame_begin(struct sk_buff *skb, const struct bgdma_flow_key *key);
 struct bgdma_wire_packet *bgdma_frame_packet(struct sk_buff *skb);
 bool bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
-		      struct page **spare);
+		      struct list_head *spare);
 void bgdma_frame_append(struct sk_buff *skb, const void *from, u32 n);
 void bgdma_frame_refer(struct sk_buff *skb, const void *from, u32 n);
 void bgdma_frame_finish(struct bgdma_ether *ether, struct sk_buff *skb);
@@ -392,7 +392,7 @@ bool bgdma_tx_room(const struct bgdma_tx_flow *flow, u32 frames);
 void bgdma_tx_close(struct bgdma_tx_flow *flow);
 void bgdma_tx_send(struct bgdma_tx *tx);
 void bgdma_tx_flush(struct bgdma_tx *tx, bool pooled);
-bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames);
+bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames, u32 pages);
 void bgdma_tx_orphan(struct bgdma_tx *tx);
 void bgdma_tx_stop(struct bgdma_tx *tx);
 void bgdma_tx_lost(struct bgdma_flows *flows, u64 kernel);

@@ -94,23 +94,25 @@ static void bgdma_frame_grow(struct sk_buff *skb, u32 n)
  * @skb: frame
  * @from: payload
  * @n: bytes, at most a page
- * @spare: a page to use if it needs one; NULL afterwards if it did
+ * @spare: pages, of which it takes one if it needs one
  *
  * Context: any.
  * Return: false: there is no page for it, or no fragment.
  */
 bool bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
-		      struct page **spare)
+		      struct list_head *spare)
 {
 	struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
 	unsigned int frags = skb_shinfo(skb)->nr_frags;
+	struct page *page;
 	skb_frag_t *frag;
 
 	if (!cb->page || n > PAGE_SIZE - cb->used) {
-		if (frags == MAX_SKB_FRAGS || !*spare)
+		page = list_first_entry_or_null(spare, struct page, lru);
+		if (frags == MAX_SKB_FRAGS || !page)
 			return false;
-		skb_fill_page_desc(skb, frags, *spare, 0, 0);
-		*spare = NULL;
+		list_del(&page->lru);
+		skb_fill_page_desc(skb, frags, page, 0, 0);
 		cb->page = true;
 		cb->used = 0;
 	}

@@ -133,6 +133,12 @@ static int bgdma_loopback_gate(struct bgdma_stream *s)
 	return bgdma_target_put(s, target, bgdma_deliver_gate(target, s));
 }
 
+static int bgdma_loopback_tree(struct bgdma_stream *s,
+			       const struct bgdma_payload *p, u32 n)
+{
+	return bgdma_move(s, p, n, n, bgdma_deliver_tree);
+}
+
 static int bgdma_loopback_atomic(struct bgdma_stream *s, void *operands, u32 *n)
 {
 	struct bgdma_ctx *target = bgdma_target_get(s);
@@ -240,6 +246,7 @@ const struct bgdma_fabric_ops bgdma_loopback = {
 	.memfifo = bgdma_loopback_memfifo,
 	.rget = bgdma_loopback_rget,
 	.gate = bgdma_loopback_gate,
+	.tree = bgdma_loopback_tree,
 	.atomic = bgdma_loopback_atomic,
 	.answer = bgdma_loopback_answer,
 	.count = bgdma_loopback_count,

@@ -483,6 +483,10 @@ static bool bgdma_tell_some(struct bgdma_peer_down *down,
 	some = talked || READ_ONCE(peer->uctl->leases);
 	if (some)
 		bgdma_tell_one(down, peer, talked);
+	if (unlikely(READ_ONCE(peer->n_classes)) && !down->slot) {
+		bgdma_tree.peer_down(peer, &down->gone->who);
+		some = true;
+	}
 	bgdma_busy_put(&peer->busy);
 	return some;
 }

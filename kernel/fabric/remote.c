@@ -114,6 +114,8 @@ static u32 bgdma_remote_tag(const struct bgdma_stream *s)
 
 	if (s->kind == BGDMA_KIND_INJ_FIFO)
 		return s->id;
+	if (s->kind == BGDMA_KIND_EDGE)
+		return 1U << 30 | s->id;
 	sub = container_of(s, struct bgdma_rget_sub, s);
 	return 1U << 31 | s->id << 16 | (u32)(sub - sub->queue->subs);
 }
@@ -175,7 +177,7 @@ static u32 bgdma_remote_fill(struct bgdma_tx *tx, struct sk_buff *skb,
 			     const void *from, u32 n, bool copy)
 {
 	if ((copy || n < BGDMA_REFER_MIN) &&
-	    bgdma_frame_copy(skb, from, n, &tx->page))
+	    bgdma_frame_copy(skb, from, n, &tx->pages))
 		return n;
 	if (copy || skb_shinfo(skb)->nr_frags == MAX_SKB_FRAGS)
 		return 0;
@@ -370,7 +372,8 @@ static int bgdma_remote_go(struct bgdma_stream *s,
 	if (*wait)
 		return BGDMA_STEP_WAIT;
 	/* One more: to tell the other side if no more comes after this. */
-	if (!bgdma_tx_provide(tx, bgdma_remote_frames(n, chunk) + 1))
+	if (!bgdma_tx_provide(tx, bgdma_remote_frames(n, chunk) + 1,
+			      chunk->copy ? bgdma_remote_frames(n, chunk) : 1))
 		return BGDMA_STEP_AGAIN;
 	if (!bgdma_remote_begun(s)) {
 		ret = bgdma_remote_begin(s);
@@ -455,7 +458,7 @@ static void bgdma_remote_abort(struct bgdma_stream *s)
 	if (sent->fetched)
 		sent->fetched = sent->left;
 	flow = bgdma_tx_flow(tx, &key);
-	bgdma_tx_provide(tx, 1);
+	bgdma_tx_provide(tx, 1, 0);
 	skb = flow ? bgdma_remote_frame(flow, bgdma_frame_room(tx->ether), 0) :
 		     NULL;
 	if (skb) {
@@ -559,6 +562,16 @@ static int bgdma_ether_gate(struct bgdma_stream *s)
 	if (!bgdma_leaves(s))
 		return bgdma_loopback.gate(s);
 	return bgdma_remote_slice(s, NULL, 0, (struct bgdma_chunk) { });
+}
+
+static int bgdma_ether_tree(struct bgdma_stream *s,
+			    const struct bgdma_payload *p, u32 n)
+{
+	if (!bgdma_leaves(s))
+		return bgdma_loopback.tree(s, p, n);
+	return bgdma_remote_slice(s, p, n, (struct bgdma_chunk) {
+		.least = 256, .copy = true,
+	});
 }
 
 static int bgdma_ether_atomic(struct bgdma_stream *s, void *operands, u32 *n)
@@ -674,6 +687,7 @@ const struct bgdma_fabric_ops bgdma_ether_fabric = {
 	.memfifo = bgdma_ether_memfifo,
 	.rget = bgdma_ether_rget,
 	.gate = bgdma_ether_gate,
+	.tree = bgdma_ether_tree,
 	.atomic = bgdma_ether_atomic,
 	.answer = bgdma_ether_answer,
 	.forget = bgdma_ether_forget,

@@ -50,7 +50,8 @@ void bgdma_sent_publish(struct bgdma_tx *tx)
 	while (tx->tail != tx->head && bgdma_sent_at(tx, tx->tail)->ended)
 		WRITE_ONCE(tx->tail, tx->tail + 1);
 	if (tx->s->kind != BGDMA_KIND_INJ_FIFO) {
-		if (tx->tail == tx->head)
+		if (tx->tail == tx->head &&
+		    tx->s->kind == BGDMA_KIND_RGET_QUEUE)
 			bgdma_rgq_quiet(tx->s);
 		return;
 	}

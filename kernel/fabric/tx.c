@@ -59,6 +59,7 @@ struct bgdma_tx *bgdma_tx_new(struct bgdma_ether *ether, struct bgdma_stream *s)
 	bgdma_waiters_init(&tx->waiters);
 	skb_queue_head_init(&tx->ready);
 	skb_queue_head_init(&tx->spare);
+	INIT_LIST_HEAD(&tx->pages);
 	skb_queue_head_init(&tx->promised);
 	tx->sender = BGDMA_ROUTE_NONE;
 	tx->ether = ether;
@@ -102,13 +103,16 @@ void bgdma_tx_put(struct bgdma_tx *tx)
 /**
  * bgdma_tx_provide() - memory for what is sent next
  * @tx: of a stream
- * @frames: so many at most, and one page
+ * @frames: so many at most
+ * @pages: for what is copied, likewise
  *
  * Context: tx.lock held.
  * Return: false: there is not enough.
  */
-bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames)
+bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames, u32 pages)
 {
+	struct page *page;
+
 	lockdep_assert_held(&tx->lock);
 	while (skb_queue_len(&tx->spare) < frames) {
 		u32 room = tx->many ? BGDMA_FRAME_MANY : BGDMA_FRAME_FEW;
@@ -119,9 +123,17 @@ bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames)
 			return false;
 		__skb_queue_tail(&tx->spare, skb);
 	}
-	if (!tx->page)
-		tx->page = alloc_page(GFP_NOWAIT | __GFP_NOWARN);
-	return tx->page;
+	list_for_each_entry(page, &tx->pages, lru) {
+		if (!pages--)
+			return true;
+	}
+	while (pages--) {
+		page = alloc_page(GFP_NOWAIT | __GFP_NOWARN);
+		if (!page)
+			return false;
+		list_add(&page->lru, &tx->pages);
+	}
+	return true;
 }
 
 static void bgdma_tx_flow_free(struct rcu_head *rcu)
@@ -499,6 +511,7 @@ static void bgdma_tx_free(struct bgdma_tx *tx)
 {
 	struct bgdma_flows *flows = tx->ether->flows;
 	struct bgdma_tx_flow *flow, *next;
+	struct page *page, *other;
 
 	list_for_each_entry_safe(flow, next, &tx->flows, node) {
 		spin_lock(&flows->lock);
@@ -514,8 +527,8 @@ static void bgdma_tx_free(struct bgdma_tx *tx)
 	skb_queue_purge(&tx->ready);
 	skb_queue_purge(&tx->spare);
 	skb_queue_purge(&tx->promised);
-	if (tx->page)
-		__free_page(tx->page);
+	list_for_each_entry_safe(page, other, &tx->pages, lru)
+		__free_page(page);
 	if (tx->parting)
 		bgdma_parting_put(tx->parting);
 	bgdma_tx_put(tx);

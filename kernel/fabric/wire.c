@@ -152,6 +152,20 @@ static bool bgdma_wire_memfifo(u32 length, u32 offset, u32 bytes)
 	       (offset + bytes - 1) / BGDMA_PACKET_MAX;
 }
 
+/* A packet of the combining network: part of one, if it is long. */
+static bool bgdma_wire_tree(const struct bgdma_desc *d, u32 length, u32 bytes)
+{
+	const struct bgdma_tree_head *head = (const void *)d->u.inline_data;
+	u32 total = le32_to_cpu(head->total);
+
+	return length <= BGDMA_PACKET_MAX && (bytes || !length) &&
+	       total <= BGDMA_LENGTH_MAX && le32_to_cpu(head->offset) <= total &&
+	       head->kind < BGDMA_TREE_KINDS && !head->resv &&
+	       (head->kind == BGDMA_TREE_PART || !length) &&
+	       !(d->class_prio & ~BGDMA_CLASS_MASK) &&
+	       !(d->route & BGDMA_ROUTE_DEPOSIT) && !d->flags && d->epoch;
+}
+
 static bool bgdma_wire_atomic(const struct bgdma_desc *d, u32 length,
 			      u32 offset, u32 bytes)
 {
@@ -185,7 +199,13 @@ static bool bgdma_wire_piece(const struct bgdma_wire_packet *p)
 	case BGDMA_OP_PUT:
 		return bytes || !length;
 	case BGDMA_OP_MEMFIFO:
+	case BGDMA_OP_TREE_P2P:
 		return bgdma_wire_memfifo(length, offset, bytes);
+	case BGDMA_OP_TREE_REDUCE:
+	case BGDMA_OP_TREE_BCAST:
+	case BGDMA_OP_TREE_ALLREDUCE:
+		return !(p->flags & BGDMA_WIRE_REMOTE) &&
+		       bgdma_wire_tree(d, length, bytes);
 	case BGDMA_OP_RGET:
 		return !offset && bytes == length && length &&
 		       !(length % sizeof(*d)) &&
@@ -246,7 +266,7 @@ void bgdma_wire_strip(struct bgdma_desc *d)
 	/* A gate answers with it. */
 	if (!bgdma_op_is_gate(d->op))
 		d->inj_ctr = cpu_to_le32(BGDMA_NONE);
-	if (!(d->flags & BGDMA_DESC_INLINE)) {
+	if (!(d->flags & BGDMA_DESC_INLINE) && !bgdma_op_is_tree(d->op)) {
 		d->u.at.src_region = cpu_to_le32(BGDMA_NONE);
 		d->u.at.src_off = 0;
 	}

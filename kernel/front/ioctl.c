@@ -42,6 +42,8 @@ struct bgdma_call {
 		struct bgdma_grant grant;
 		struct bgdma_revoke revoke;
 		struct bgdma_group_bind group_bind;
+		struct bgdma_class_bind class_bind;
+		struct bgdma_class_unbind class_unbind;
 		struct bgdma_group_unbind group_unbind;
 		struct bgdma_event_bind event_bind;
 		struct bgdma_clear_error clear_error;
@@ -78,6 +80,7 @@ static int bgdma_ioc_query(struct bgdma_call *call)
 		.length_max = BGDMA_LENGTH_MAX,
 		.rget_desc_max = BGDMA_RGET_DESC_MAX,
 		.atomic_ops = bgdma_atomics_supported,
+		.tree_ops = bgdma_tree_supported,
 	};
 	return bgdma_reply(call);
 }
@@ -331,6 +334,16 @@ static int bgdma_ioc_revoke(struct bgdma_call *call)
 	return bgdma_revoke(call->ctx, call->u.revoke.id);
 }
 
+static int bgdma_ioc_class_bind(struct bgdma_call *call)
+{
+	return bgdma_class_bind(call->ctx, &call->u.class_bind);
+}
+
+static int bgdma_ioc_class_unbind(struct bgdma_call *call)
+{
+	return bgdma_class_unbind(call->ctx, &call->u.class_unbind);
+}
+
 static int bgdma_ioc_group_bind(struct bgdma_call *call)
 {
 	return bgdma_group_bind(call->ctx, &call->u.group_bind);
@@ -526,6 +539,10 @@ static const struct bgdma_ioc bgdma_iocs[] = {
 		  bgdma_ioc_wait),
 	BGDMA_IOC(BGDMA_IOC_GATE, bgdma_gate, epochs, 0, bgdma_ioc_gate),
 	BGDMA_IOC(BGDMA_IOC_EPOCHS, bgdma_epochs, epochs, 0, bgdma_ioc_epochs),
+	BGDMA_IOC(BGDMA_IOC_CLASS_BIND, bgdma_class_bind, window, 0,
+		  bgdma_ioc_class_bind),
+	BGDMA_IOC(BGDMA_IOC_CLASS_UNBIND, bgdma_class_unbind, resv, 0,
+		  bgdma_ioc_class_unbind),
 	BGDMA_IOC(BGDMA_IOC_EPOCH_ALLOW, bgdma_epoch_allow, rank, 0,
 		  bgdma_ioc_epoch_allow),
 };

@@ -61,6 +61,10 @@
 #define BGDMA_GROUPS_MAX	1024	/* numbers of groups */
 #define BGDMA_GROUP_SLOTS	16
 #define BGDMA_GROUP_MEMBERS_MAX	1024
+#define BGDMA_CLASSES_MAX	16	/* of the combining network, of a context */
+#define BGDMA_CLASS_MEMBERS_MAX	(1U << 20)
+#define BGDMA_CLASS_WINDOW_MAX	64	/* packets */
+#define BGDMA_CLASS_PACKET_MIN	512	/* bytes of payload; all elements fit */
 
 #define BGDMA_NONE		0xffffffffU	/* no counter, no region */
 #define BGDMA_RANK_ANY		0xffffffffU	/* in grants and leases */
@@ -181,6 +185,42 @@ enum bgdma_atomic_type {
 	BGDMA_ATOMIC_TYPE_COUNT	= 4
 };
 
+/*
+ * bgdma_desc.dispatch of BGDMA_OP_TREE_REDUCE and _ALLREDUCE: what becomes of two
+ * elements. Host byte order.
+ */
+#define BGDMA_TREE(op, type)	((__u16)((op) << 8 | (type)))
+
+enum bgdma_tree_op {
+	BGDMA_TREE_ADD		= 0,	/* wraps */
+	BGDMA_TREE_MIN		= 1,
+	BGDMA_TREE_MAX		= 2,
+	BGDMA_TREE_AND		= 3,
+	BGDMA_TREE_OR		= 4,
+	BGDMA_TREE_XOR		= 5,
+	BGDMA_TREE_OP_COUNT	= 6
+};
+
+enum bgdma_tree_type {
+	BGDMA_TREE_U16		= 0,
+	BGDMA_TREE_S16		= 1,
+	BGDMA_TREE_U32		= 2,
+	BGDMA_TREE_S32		= 3,
+	BGDMA_TREE_U64		= 4,
+	BGDMA_TREE_S64		= 5,
+	BGDMA_TREE_U128		= 6,
+	BGDMA_TREE_S128		= 7,
+	BGDMA_TREE_TYPE_WIDE	= 8,	/* in bgdma_query.tree_ops only */
+	BGDMA_TREE_TYPE_COUNT	= 9
+};
+
+/* Signed, of so many words of 64 bits, the lowest first. */
+#define BGDMA_TREE_WIDE(words)	(0x40 | ((words) - 1))
+#define BGDMA_TREE_WIDE_MAX	64
+
+/* bgdma_packet.dispatch of BGDMA_OP_TREE_P2P: the first 4 bytes of payload say it */
+#define BGDMA_TREE_DISPATCH	0xffffU
+
 /* bgdma_desc.class_prio */
 #define BGDMA_CLASS_MASK	0x0fU		/* class of the combining network */
 #define BGDMA_PRIORITY		(1U << 4)	/* reserved for links */
@@ -230,6 +270,18 @@ enum bgdma_atomic_type {
  * moves by one. END lifts the limitation.
  * A transfer with @epoch counts as one of that epoch at the gate of the region
  * that it puts to, or of a descriptor from elsewhere, that it reads.
+ *
+ * BGDMA_OP_TREE_REDUCE, _BCAST and _ALLREDUCE are this context's part in a
+ * collective of the class in @class_prio (BGDMA_IOC_CLASS_BIND), in which all members
+ * take part in the same order. @dst_fifo is a tag; operation, tag, @dispatch and
+ * @length are the same at all members. The source place has what this one
+ * contributes (BCAST: at the root of the class), and @inj_ctr moves when that has
+ * left; the target place, of this context too, is where the result lands (REDUCE:
+ * at the root; BCAST: at the others), where @rec_ctr counts it, or with
+ * BGDMA_DESC_OPS the end of the collective, at any member. A place that is not
+ * used may be BGDMA_NONE.
+ * BGDMA_OP_TREE_P2P is a message of packets as BGDMA_OP_MEMFIFO, but @dst_rank is
+ * the rank in the class, and the payload begins with an operation identifier.
  *
  * Fields that an operation does not use hold 0, or BGDMA_NONE where they are
  * handles; anything else is BGDMA_E_FIELD.
@@ -341,7 +393,8 @@ enum bgdma_code {
 	BGDMA_E_GROUP		= 36,	/* no such group or slot */
 	BGDMA_E_TREE_MISMATCH	= 37,	/* members contributed different operations */
 	BGDMA_E_LINK_DOWN	= 38,	/* no way to that node */
-	BGDMA_E_TIMEOUT		= 39	/* peer kernel did not answer in time */
+	BGDMA_E_TIMEOUT		= 39,	/* peer kernel did not answer in time */
+	BGDMA_E_CLASS		= 40	/* no such class of the combining network */
 };
 
 /* What a record, event, grant, binding or condition is about. */
@@ -354,7 +407,8 @@ enum bgdma_kind {
 	BGDMA_KIND_REC_COUNTER	= 5,
 	BGDMA_KIND_REGION	= 6,
 	BGDMA_KIND_EVENTS	= 7,
-	BGDMA_KIND_GROUP	= 8
+	BGDMA_KIND_GROUP	= 8,
+	BGDMA_KIND_CLASS	= 9
 };
 
 /**
@@ -394,7 +448,8 @@ enum bgdma_event_type {
 	BGDMA_EVENT_OFFENDER	= 5,	/* we refused a remote descriptor of peer */
 	BGDMA_EVENT_PARTITION	= 6,	/* the partition was deleted */
 	BGDMA_EVENT_EPOCH	= 7,	/* an epoch broke, or asks: see uapi.rst */
-	BGDMA_EVENT_LINK	= 8	/* a link went up or down */
+	BGDMA_EVENT_LINK	= 8,	/* a link went up or down */
+	BGDMA_EVENT_CLASS	= 9	/* a class broke; peer is who broke it */
 };
 
 /**
@@ -606,7 +661,8 @@ struct bgdma_counter_cell {
  * @rget_desc_max: out: descriptors of one remote get
  * @atomic_ops: out: bit operation * BGDMA_ATOMIC_TYPE_COUNT + type for each
  *	atomic that is executed
- * @tree_ops: out: the same for the combining network
+ * @tree_ops: out: bit operation * BGDMA_TREE_TYPE_COUNT + type for each that the
+ *	combining network does
  */
 struct bgdma_query {
 	__u32	size;
@@ -990,6 +1046,60 @@ struct bgdma_group_unbind {
 	__u32	group;
 };
 
+/* bgdma_class_bind.flags */
+#define BGDMA_CLASS_P2P		(1U << 0)	/* remember all members: BGDMA_OP_TREE_P2P */
+
+/**
+ * struct bgdma_class_bind - BGDMA_IOC_CLASS_BIND: become a member of a virtual tree
+ * @size: sizeof(struct bgdma_class_bind)
+ * @flags: BGDMA_CLASS_*
+ * @number: number, below BGDMA_CLASSES_MAX, the same at every member
+ * @instance: not 0, the same at every member, and another for another use
+ * @rank: of this context in the class
+ * @member_count: 1 to BGDMA_CLASS_MEMBERS_MAX
+ * @members: struct bgdma_group_member[], by rank in the class, with incarnations.
+ *	0 is the root; the children of r are 2 r + 1 and 2 r + 2
+ * @packet: bytes of payload of a packet, BGDMA_CLASS_PACKET_MIN to
+ *	BGDMA_PACKET_MAX, a multiple of 16; 0: BGDMA_PACKET_MAX
+ * @window: packets that the class keeps, 1 to BGDMA_CLASS_WINDOW_MAX; 0: 16
+ *
+ * All members bind a class before the first uses it: a packet for a class that is
+ * not bound is refused, and breaks that of its sender. Only the parent and the
+ * children of a member reach its class. EEXIST the number is in use; EINVAL also
+ * when @members does not say that this context has @rank; EFAULT; ENOMEM.
+ */
+struct bgdma_class_bind {
+	__u32	size;
+	__u32	flags;
+	__u32	number;
+	__u32	instance;
+	__u32	rank;
+	__u32	member_count;
+	__aligned_u64 members;
+	__u32	packet;
+	__u32	window;
+};
+
+/* bgdma_class_unbind.flags */
+#define BGDMA_CLASS_BREAK	(1U << 0)	/* end what is under way first */
+
+/**
+ * struct bgdma_class_unbind - BGDMA_IOC_CLASS_UNBIND
+ * @size: sizeof(struct bgdma_class_unbind)
+ * @number: number
+ * @flags: BGDMA_CLASS_*
+ * @resv: 0
+ *
+ * EBUSY packets of collectives are on their way to parent or children, or with
+ * BGDMA_CLASS_BREAK the word that it is broken: try again. ENOENT.
+ */
+struct bgdma_class_unbind {
+	__u32	size;
+	__u32	number;
+	__u32	flags;
+	__u32	resv;
+};
+
 /* bgdma_gate.flags */
 #define BGDMA_GATE_ASK		(1U << 0)	/* the owner lets each epoch begin */
 
@@ -1217,6 +1327,8 @@ struct bgdma_wait {
 #define BGDMA_IOC_GATE		_IOW(BGDMA_IOC_TYPE, 0x15, struct bgdma_gate)
 #define BGDMA_IOC_EPOCHS	_IOWR(BGDMA_IOC_TYPE, 0x16, struct bgdma_epochs)
 #define BGDMA_IOC_EPOCH_ALLOW	_IOW(BGDMA_IOC_TYPE, 0x17, struct bgdma_epoch_allow)
+#define BGDMA_IOC_CLASS_BIND	_IOW(BGDMA_IOC_TYPE, 0x18, struct bgdma_class_bind)
+#define BGDMA_IOC_CLASS_UNBIND	_IOW(BGDMA_IOC_TYPE, 0x19, struct bgdma_class_unbind)
 
 /* io_uring commands (IORING_OP_URING_CMD) */
 #define BGDMA_URING_DOORBELL	_IO(BGDMA_IOC_TYPE, 0x40)

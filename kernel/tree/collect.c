@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets come to a class: the context's own, those of its children, which are
+ * combined, and results from its parent. Whoever brings one that has no room waits.
+ */
+#include "../engine/deliver.h"
+#include "combine.h"
+#include "tree.h"
+
+static bool bgdma_ask_same(const struct bgdma_ask *a, const struct bgdma_ask *b)
+{
+	return a->op == b->op && a->total == b->total && a->tag == b->tag &&
+	       a->dispatch == b->dispatch;
+}
+
+static struct bgdma_ask bgdma_ask_of(const struct bgdma_desc *d, u32 total)
+{
+	return (struct bgdma_ask) {
+		.total = total, .tag = le16_to_cpu(d->dst_fifo),
+		.dispatch = le16_to_cpu(d->dispatch), .op = d->op,
+	};
+}
+
+/* Bytes of a packet: whole elements. */
+static u32 bgdma_ask_piece(const struct bgdma_class *cls,
+			   const struct bgdma_ask *ask)
+{
+	u32 size = ask->op == BGDMA_OP_TREE_BCAST ?
+		1 : bgdma_combine_size(ask->dispatch);
+
+	return size ? cls->packet - cls->packet % size : 0;
+}
+
+/* Bytes that the packet at an offset has, where packets have bytes. */
+static u32 bgdma_ask_bytes(const struct bgdma_class *cls,
+			   const struct bgdma_ask *ask, u32 offset)
+{
+	return min(bgdma_ask_piece(cls, ask), ask->total - offset);
+}
+
+/* --------------------------------------------------------------------- */
+/* Combining                                                              */
+
+static void bgdma_slot_differ(struct bgdma_slot *slot,
+			      const struct bgdma_name *other)
+{
+	if (slot->differ)
+		return;
+	slot->differ = true;
+	slot->other = *other;
+}
+
+static void bgdma_slot_copy(struct bgdma_slot *slot,
+			    const struct bgdma_payload *p, u32 n)
+{
+	void *to = slot->data;
+	u32 i;
+
+	for (i = 0; n && i < p->pieces; i++) {
+		memcpy(to, p->p[i], p->n[i]);
+		to += p->n[i];
+	}
+	slot->n = n;
+	slot->filled = true;
+}
+
+static void bgdma_slot_ask(struct bgdma_slot *slot, const struct bgdma_ask *ask,
+			   u32 offset, const struct bgdma_name *who)
+{
+	slot->ask = *ask;
+	slot->offset = offset;
+	slot->one = *who;
+	slot->asked = true;
+}
+
+/* A contribution; @n is 0 where it has no bytes. */
+static void bgdma_slot_put(struct bgdma_class *cls, struct bgdma_slot *slot,
+			   const struct bgdma_ask *ask, u32 offset,
+			   const struct bgdma_name *who,
+			   const struct bgdma_payload *p, u32 n)
+{
+	lockdep_assert_held(&cls->lock);
+	if (!slot->asked)
+		bgdma_slot_ask(slot, ask, offset, who);
+	else if (offset != slot->offset || !bgdma_ask_same(ask, &slot->ask))
+		bgdma_slot_differ(slot, who);
+	if (slot->differ || !n)
+		return;
+	if (!slot->filled) {
+		bgdma_slot_copy(slot, p, n);
+	} else {
+		bgdma_combine(ask->dispatch, slot->data, p);
+		cls->combined++;
+	}
+}
+
+/* Somebody has contributed to his next packet: which one is nobody's last? */
+static void bgdma_collect_count(struct bgdma_class *cls,
+				enum bgdma_source source)
+{
+	u32 number, i;
+
+	lockdep_assert_held(&cls->lock);
+	cls->next[source]++;
+	number = cls->next[BGDMA_SOURCE_OWN];
+	for (i = 0; i < 2; i++) {
+		u32 child = cls->next[BGDMA_SOURCE_CHILD + i];
+
+		if (cls->edge[BGDMA_EDGE_DOWN + i].there &&
+		    bgdma_class_before(child, number))
+			number = child;
+	}
+	WRITE_ONCE(cls->complete, number);
+}
+
+/* What the context itself asked for in a packet that it has contributed to. */
+static const struct bgdma_ask *bgdma_own_ask(struct bgdma_class *cls, u32 number)
+{
+	u32 at;
+
+	for (at = cls->post; at != cls->post_end; at++) {
+		struct bgdma_post *post = bgdma_post_at(cls, at);
+
+		if (!bgdma_class_before(post->last, number))
+			return &post->ask;
+	}
+	return NULL;
+}
+
+/*
+ * What the root asks for is right: of two members that differ the one is named that
+ * did not ask for it. True, if there is one.
+ */
+static bool bgdma_root_judges(struct bgdma_class *cls, u32 number,
+			      struct bgdma_name *by)
+{
+	const struct bgdma_slot *slot = bgdma_slot_at(cls, number);
+	const struct bgdma_ask *own;
+
+	lockdep_assert_held(&cls->lock);
+	if (!bgdma_class_is_root(cls) || !slot->differ ||
+	    !bgdma_class_before(number, cls->next[BGDMA_SOURCE_OWN]))
+		return false;
+	own = bgdma_own_ask(cls, number);
+	*by = own && bgdma_ask_same(own, &slot->ask) ? slot->other : slot->one;
+	return true;
+}
+
+/* --------------------------------------------------------------------- */
+/* Waiting                                                                */
+
+/* Does @s find room now? Only its own collective is contributed to by a stream. */
+static bool bgdma_collect_free(struct bgdma_class *cls,
+			       const struct bgdma_stream *s, bool own,
+			       u32 number)
+{
+	lockdep_assert_held(&cls->lock);
+	if (cls->code)
+		return true;
+	if (own && cls->poster && cls->poster != s)
+		return false;
+	return bgdma_class_room(cls, number);
+}
+
+static int bgdma_collect_wait(struct bgdma_class *cls, struct bgdma_stream *s,
+			      bool own, const u32 *number)
+{
+	bool room;
+
+	bgdma_stream_park(s, &cls->waiters, 0, BGDMA_KIND_CLASS, cls->number);
+	spin_lock(&cls->lock);
+	room = bgdma_collect_free(cls, s, own, *number);
+	spin_unlock(&cls->lock);
+	if (!room)
+		return BGDMA_STEP_WAIT;
+	bgdma_stream_unpark(s);
+	return BGDMA_STEP_AGAIN;
+}
+
+/* --------------------------------------------------------------------- */
+/* The context's own                                                      */
+
+/**
+ * bgdma_collect_begin() - a collective of the context's own begins
+ * @s: of the core, at its descriptor
+ *
+ * Context: inside a slice.
+ * Return: BGDMA_OK, or an enum bgdma_code with s->x.fault.
+ */
+u32 bgdma_collect_begin(struct bgdma_stream *s)
+{
+	struct bgdma_desc *d = &s->x.desc;
+	u32 number = d->class_prio & BGDMA_CLASS_MASK;
+	u32 length = le32_to_cpu(d->length);
+	const struct bgdma_ask ask = bgdma_ask_of(d, length);
+	struct bgdma_class *cls = bgdma_class_find(s->ctx, number);
+	u32 size = 1;
+
+	if (!cls)
+		return bgdma_fault(s, BGDMA_E_CLASS, number,
+				   BGDMA_CLASSES_MAX);
+	if (smp_load_acquire(&cls->code))
+		return bgdma_class_fault(cls, s);
+	if (d->op == BGDMA_OP_TREE_BCAST && d->dispatch)
+		return bgdma_fault(s, BGDMA_E_FIELD, ask.dispatch, 0);
+	if (d->op != BGDMA_OP_TREE_BCAST)
+		size = bgdma_combine_size(ask.dispatch);
+	if (!size)
+		return bgdma_fault(s, BGDMA_E_OP, ask.dispatch, 0);
+	if (length % size)
+		return bgdma_fault(s, BGDMA_E_LENGTH, length, size);
+	if (d->op == BGDMA_OP_TREE_BCAST && !bgdma_class_is_root(cls)) {
+		if (d->inj_ctr != cpu_to_le32(BGDMA_NONE))
+			return bgdma_fault(s, BGDMA_E_FIELD, 0, 0);
+		d->u.at.src_region = cpu_to_le32(BGDMA_NONE);
+	} else if (length && d->u.at.src_region == cpu_to_le32(BGDMA_NONE)) {
+		return bgdma_fault(s, BGDMA_E_REGION, 0, 0);
+	}
+	return BGDMA_OK;
+}
+
+/**
+ * bgdma_collect_piece() - bytes of a packet of the collective that begins
+ * @s: of the core, its descriptor a good one
+ *
+ * Context: inside a slice.
+ */
+u32 bgdma_collect_piece(const struct bgdma_stream *s)
+{
+	const struct bgdma_desc *d = &s->x.desc;
+	const struct bgdma_ask ask = bgdma_ask_of(d, 0);
+	struct bgdma_class *cls =
+		bgdma_class_find(s->ctx, d->class_prio & BGDMA_CLASS_MASK);
+
+	/* One that went meanwhile is found gone with the first piece. */
+	return cls ? bgdma_ask_piece(cls, &ask) : BGDMA_PACKET_MAX;
+}
+
+/* Remember where the result goes; there is room for it where there is a slot. */
+static void bgdma_post_begin(struct bgdma_class *cls, struct bgdma_stream *s)
+{
+	const struct bgdma_desc *d = &s->x.desc;
+	u32 total = le32_to_cpu(d->length);
+	struct bgdma_post *post = bgdma_post_at(cls, cls->post_end++);
+	u32 packets, piece;
+
+	lockdep_assert_held(&cls->lock);
+	*post = (struct bgdma_post) {
+		.ask = bgdma_ask_of(d, total),
+		.first = cls->next[BGDMA_SOURCE_OWN],
+		.region = le32_to_cpu(d->u.at.dst_region),
+		.off = le64_to_cpu(d->u.at.dst_off),
+		.rec_ctr = le32_to_cpu(d->rec_ctr),
+		.ops = d->flags & BGDMA_DESC_OPS,
+		.seq = s->x.seq, .id = s->x.id, .fifo = s->id,
+	};
+	piece = bgdma_ask_piece(cls, &post->ask);
+	packets = total ? DIV_ROUND_UP(total, piece) : 1;
+	post->last = post->first + packets - 1;
+	post->left = bgdma_result_bytes(cls, &post->ask, total);
+	cls->poster = s;
+}
+
+/* A packet of the own collective, where there is room for it. */
+static void bgdma_collect_put_own(struct bgdma_class *cls,
+				  struct bgdma_stream *s,
+				  const struct bgdma_payload *p, u32 n)
+{
+	const struct bgdma_name self = bgdma_class_self(cls);
+	u32 number = cls->next[BGDMA_SOURCE_OWN];
+	const struct bgdma_post *post;
+
+	lockdep_assert_held(&cls->lock);
+	if (cls->poster != s)
+		bgdma_post_begin(cls, s);
+	post = bgdma_post_at(cls, cls->post_end - 1);
+	bgdma_slot_put(cls, bgdma_slot_at(cls, number), &post->ask, s->x.done,
+		       &self, p, p ? n : 0);
+	bgdma_collect_count(cls, BGDMA_SOURCE_OWN);
+	if (number == post->last)
+		cls->poster = NULL;
+}
+
+/**
+ * bgdma_collect_own() - a packet of the context's own
+ * @s: of the core
+ * @p: its bytes; NULL: it has none to contribute
+ * @n: bytes of the packet
+ *
+ * Context: inside a slice.
+ * Return: BGDMA_STEP_DONE, _WAIT, _AGAIN, or an enum bgdma_code with s->x.fault.
+ */
+int bgdma_collect_own(struct bgdma_stream *s, const struct bgdma_payload *p,
+		      u32 n)
+{
+	u32 number = s->x.desc.class_prio & BGDMA_CLASS_MASK;
+	struct bgdma_class *cls = bgdma_class_find(s->ctx, number);
+	bool room, judged = false, over;
+	struct bgdma_name by;
+
+	if (!cls)
+		return bgdma_fault(s, BGDMA_E_CLASS, number, 0);
+	spin_lock(&cls->lock);
+	if (cls->code) {
+		spin_unlock(&cls->lock);
+		return bgdma_class_fault(cls, s);
+	}
+	number = cls->next[BGDMA_SOURCE_OWN];
+	room = bgdma_collect_free(cls, s, true, number);
+	if (room) {
+		bgdma_collect_put_own(cls, s, p, n);
+		judged = bgdma_root_judges(cls, number, &by) &&
+			 bgdma_class_break(cls, BGDMA_E_TREE_MISMATCH, &by);
+	}
+	over = room && !cls->poster;
+	spin_unlock(&cls->lock);
+	if (!room)
+		return bgdma_collect_wait(cls, s, true,
+					  &cls->next[BGDMA_SOURCE_OWN]);
+	if (judged)
+		bgdma_class_broken(cls);
+	/* Others of the context may begin theirs. */
+	if (over)
+		bgdma_waiters_wake(&cls->waiters);
+	bgdma_class_progress(cls);
+	bgdma_edges_wake(cls, s);
+	return BGDMA_STEP_DONE;
+}
+
+/* --------------------------------------------------------------------- */
+/* From the neighbours                                                    */
+
+static struct bgdma_edge *bgdma_edge_from(struct bgdma_class *cls,
+					  const struct bgdma_principal *who)
+{
+	u32 i;
+
+	for (i = 0; i < BGDMA_EDGES; i++) {
+		if (cls->edge[i].there && bgdma_same(&cls->edge[i].who, who))
+			return &cls->edge[i];
+	}
+	return NULL;
+}
+
+/* A child's contribution, with a number that has room. */
+static int bgdma_collect_child(struct bgdma_class *cls, struct bgdma_edge *edge,
+			       struct bgdma_stream *s,
+			       const struct bgdma_payload *p, u32 n)
+{
+	const struct bgdma_tree_head *head = bgdma_tree_head(&s->x.desc);
+	const struct bgdma_ask ask = bgdma_ask_of(&s->x.desc,
+						  le32_to_cpu(head->total));
+	u32 offset = le32_to_cpu(head->offset), number = le32_to_cpu(head->index);
+	struct bgdma_slot *slot = bgdma_slot_at(cls, number);
+	struct bgdma_name who = { .rank = edge->who.rank, .ctx = edge->who.ctx };
+	u64 other = le64_to_cpu(s->x.desc.cookie);
+	bool bytes = ask.op != BGDMA_OP_TREE_BCAST;
+
+	lockdep_assert_held(&cls->lock);
+	if (head->kind == BGDMA_TREE_DIFFER) {
+		who = (struct bgdma_name) { .rank = le32_to_cpu(head->rank),
+					    .ctx = le16_to_cpu(head->ctx) };
+		if (!slot->differ)
+			bgdma_slot_ask(slot, &ask, offset, &who);
+		who = (struct bgdma_name) { .rank = (u32)other,
+					    .ctx = (u16)(other >> 32) };
+		bgdma_slot_differ(slot, &who);
+	} else {
+		if (n != (bytes ? bgdma_ask_bytes(cls, &ask, offset) : 0))
+			return bgdma_fault(s, BGDMA_E_LENGTH, offset, n);
+		bgdma_slot_put(cls, slot, &ask, offset, &who, p, n);
+	}
+	bgdma_collect_count(cls, BGDMA_SOURCE_CHILD + edge->id - BGDMA_EDGE_DOWN);
+	return BGDMA_STEP_DONE;
+}
+
+/* A result may come when all of this side has gone up, but for a broadcast. */
+static bool bgdma_result_due(struct bgdma_class *cls, const struct bgdma_ask *ask)
+{
+	u32 sent = cls->up + cls->sending;
+
+	return ask->op == BGDMA_OP_TREE_BCAST ||
+	       bgdma_class_before(cls->result, sent);
+}
+
+/* A result, with a number that has room. It is what the root asked for. */
+static int bgdma_collect_result(struct bgdma_class *cls, struct bgdma_stream *s,
+				const struct bgdma_payload *p, u32 n)
+{
+	const struct bgdma_tree_head *head = bgdma_tree_head(&s->x.desc);
+	const struct bgdma_ask ask = bgdma_ask_of(&s->x.desc,
+						  le32_to_cpu(head->total));
+	const struct bgdma_name self = bgdma_class_self(cls);
+	struct bgdma_slot *slot = bgdma_slot_at(cls, cls->result);
+	u32 offset = le32_to_cpu(head->offset);
+	bool bytes = ask.op != BGDMA_OP_TREE_REDUCE;
+
+	lockdep_assert_held(&cls->lock);
+	if (head->kind != BGDMA_TREE_PART || !bgdma_result_due(cls, &ask))
+		return bgdma_fault(s, BGDMA_E_FIELD, cls->result, 0);
+	if (n != (bytes ? bgdma_ask_bytes(cls, &ask, offset) : 0))
+		return bgdma_fault(s, BGDMA_E_LENGTH, offset, n);
+	if (!slot->asked)
+		bgdma_slot_ask(slot, &ask, offset, &self);
+	else if (offset != slot->offset || !bgdma_ask_same(&ask, &slot->ask))
+		bgdma_slot_differ(slot, &self);
+	if (slot->differ)
+		return BGDMA_E_TREE_MISMATCH;
+	if (bytes)
+		bgdma_slot_copy(slot, p, n);
+	WRITE_ONCE(cls->result, cls->result + 1);
+	return BGDMA_STEP_DONE;
+}
+
+/* What a neighbour sends is a packet of this class, and the next. */
+static int bgdma_collect_next(struct bgdma_class *cls, struct bgdma_edge *edge,
+			      struct bgdma_stream *s,
+			      const struct bgdma_payload *p, u32 n)
+{
+	u32 number = le32_to_cpu(bgdma_tree_head(&s->x.desc)->index);
+	bool up = edge->id == BGDMA_EDGE_UP;
+	u32 next = up ? cls->result :
+		cls->next[BGDMA_SOURCE_CHILD + edge->id - BGDMA_EDGE_DOWN];
+
+	lockdep_assert_held(&cls->lock);
+	if (number != next)
+		return bgdma_fault(s, BGDMA_E_INDEX, number, next);
+	if (!bgdma_class_room(cls, number))
+		return BGDMA_STEP_WAIT;
+	return up ? bgdma_collect_result(cls, s, p, n) :
+		    bgdma_collect_child(cls, edge, s, p, n);
+}
+
+static int bgdma_collect_broken(struct bgdma_class *cls, struct bgdma_stream *s)
+{
+	const struct bgdma_tree_head *head = bgdma_tree_head(&s->x.desc);
+	const struct bgdma_name by = { .rank = le32_to_cpu(head->rank),
+				       .ctx = le16_to_cpu(head->ctx) };
+	bool broke;
+
+	spin_lock(&cls->lock);
+	broke = bgdma_class_break(cls, head->code ?: BGDMA_E_ABORTED, &by);
+	spin_unlock(&cls->lock);
+	if (broke)
+		bgdma_class_broken(cls);
+	return BGDMA_STEP_DONE;
+}
+
+/**
+ * bgdma_collect_arrive() - a packet from a neighbour
+ * @ctx: member, held busy
+ * @s: stream that it comes from
+ * @p: its bytes
+ * @n: so many
+ *
+ * Context: inside a slice.
+ * Return: BGDMA_STEP_DONE, _WAIT, _AGAIN, or an enum bgdma_code with s->x.fault.
+ */
+int bgdma_collect_arrive(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+			 const struct bgdma_payload *p, u32 n)
+{
+	u32 number = s->x.desc.class_prio & BGDMA_CLASS_MASK;
+	struct bgdma_class *cls = bgdma_class_find(ctx, number);
+	struct bgdma_name by;
+	struct bgdma_edge *edge;
+	bool broke = false;
+	int ret;
+
+	if (!cls || cls->instance != le32_to_cpu(s->x.desc.epoch))
+		return bgdma_fault(s, BGDMA_E_CLASS, number, BGDMA_CLASSES_MAX);
+	edge = bgdma_edge_from(cls, bgdma_principal_at(ctx, s));
+	if (!edge)
+		return bgdma_fault(s, BGDMA_E_RIGHTS, number, 0);
+	if (bgdma_tree_head(&s->x.desc)->kind == BGDMA_TREE_BROKEN)
+		return bgdma_collect_broken(cls, s);
+
+	spin_lock(&cls->lock);
+	number = le32_to_cpu(bgdma_tree_head(&s->x.desc)->index);
+	/* Who sends hears of it by and by. */
+	ret = cls->code ? BGDMA_STEP_DONE :
+			  bgdma_collect_next(cls, edge, s, p, n);
+	if (ret == BGDMA_E_TREE_MISMATCH) {
+		by = bgdma_class_self(cls);
+		broke = bgdma_class_break(cls, ret, &by);
+		ret = BGDMA_STEP_DONE;
+	} else if (!ret && !cls->code && bgdma_root_judges(cls, number, &by)) {
+		broke = bgdma_class_break(cls, BGDMA_E_TREE_MISMATCH, &by);
+	}
+	spin_unlock(&cls->lock);
+	if (ret == BGDMA_STEP_WAIT)
+		return bgdma_collect_wait(cls, s, false, &number);
+	if (broke)
+		bgdma_class_broken(cls);
+	if (!ret) {
+		bgdma_class_progress(cls);
+		bgdma_edges_wake(cls, s);
+	}
+	return ret;
+}
+
+/**
+ * bgdma_collect_abort() - a stream of the core's gives up the collective that it is at
+ * @s: owned; s->x.fault says why
+ *
+ * Where others have some of it already all of the class is broken.
+ *
+ * Context: inside a slice.
+ */
+void bgdma_collect_abort(struct bgdma_stream *s)
+{
+	struct bgdma_class *cls =
+		bgdma_class_find(s->ctx, s->x.desc.class_prio & BGDMA_CLASS_MASK);
+	struct bgdma_record why;
+	bool broke = false, posted = false;
+	struct bgdma_name by;
+	int slot;
+
+	if (cls) {
+		spin_lock(&cls->lock);
+		posted = cls->poster == s;
+		if (posted) {
+			by = bgdma_class_self(cls);
+			cls->poster = NULL;
+			broke = bgdma_class_break(cls, s->x.fault.code, &by);
+		}
+		spin_unlock(&cls->lock);
+	}
+	if (broke)
+		bgdma_class_broken(cls);
+	/* One that others know of ends with the class. */
+	if (posted || s->x.desc.rec_ctr == cpu_to_le32(BGDMA_NONE))
+		return;
+	slot = bgdma_counter_find(s->ctx, BGDMA_RECEPTION,
+				  le32_to_cpu(s->x.desc.rec_ctr), NULL, NULL);
+	if (slot < 0)
+		return;
+	bgdma_record_of(s, &why);
+	bgdma_counter_fail(s->ctx, BGDMA_RECEPTION, slot, 0, &why);
+}
