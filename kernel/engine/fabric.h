@@ -6,6 +6,8 @@
 #ifndef _BGDMA_FABRIC_H
 #define _BGDMA_FABRIC_H
 
+struct bgdma_partition;
+
 /**
  * struct bgdma_fabric_ops - how a stream's transfer reaches its target
  * @put: bytes for the target region, at most BGDMA_SLICE_MAX
@@ -36,6 +38,7 @@
  * @flush: of one with a tx: a run is over, what is ready goes on its way
  * @end: of one with a tx: it was killed, nothing of it is on its way any more
  * @left: a context is gone, with all of its streams; or NULL
+ * @gone: is a context known not to be there?
  * @turn: of one of BGDMA_KIND_FLOW: bytes to deliver at most; what is left of them
  *
  * The first six return BGDMA_STEP_DONE, BGDMA_STEP_SENT, BGDMA_STEP_WAIT when the
@@ -68,6 +71,8 @@ struct bgdma_fabric_ops {
 	void (*flush)(struct bgdma_stream *s);
 	void (*end)(struct bgdma_stream *s);
 	void (*left)(struct bgdma_ctx *ctx);
+	bool (*gone)(struct bgdma_partition *part,
+		     const struct bgdma_principal *who);
 	long (*turn)(struct bgdma_stream *s, long budget);
 };
 

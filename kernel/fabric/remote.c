@@ -682,6 +682,14 @@ static void bgdma_remote_killed(struct bgdma_stream *s)
 	s->tx = NULL;
 }
 
+/* Of one behind a link there was no word: see bgdma_partition_tell(). */
+static bool bgdma_ether_gone(struct bgdma_partition *part,
+			     const struct bgdma_principal *who)
+{
+	return !bgdma_is_remote(part, who->rank) &&
+	       bgdma_loopback.gone(part, who);
+}
+
 const struct bgdma_fabric_ops bgdma_ether_fabric = {
 	.put = bgdma_ether_put,
 	.memfifo = bgdma_ether_memfifo,
@@ -702,5 +710,6 @@ const struct bgdma_fabric_ops bgdma_ether_fabric = {
 	.flush = bgdma_ether_flush,
 	.end = bgdma_remote_killed,
 	.left = bgdma_parting_left,
+	.gone = bgdma_ether_gone,
 	.turn = bgdma_rx_turn,
 };

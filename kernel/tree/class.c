@@ -196,6 +196,22 @@ static struct bgdma_class *bgdma_class_new(struct bgdma_ctx *ctx,
 	return cls;
 }
 
+/* Who was gone before the class was there is not told of any more. */
+static void bgdma_class_look(struct bgdma_class *cls)
+{
+	struct bgdma_partition *part = cls->ctx->partition;
+	u32 i;
+
+	bgdma_slice_begin();
+	for (i = 0; i < BGDMA_EDGES; i++) {
+		struct bgdma_edge *edge = &cls->edge[i];
+
+		if (edge->there && part->fabric->gone(part, &edge->who))
+			bgdma_class_peer_down(cls->ctx, &edge->who);
+	}
+	bgdma_slice_end();
+}
+
 /**
  * bgdma_class_bind() - become a member of a virtual tree
  * @ctx: which
@@ -225,7 +241,10 @@ int bgdma_class_bind(struct bgdma_ctx *ctx, const struct bgdma_class_bind *arg)
 	}
 	/* It is dead: bgdma_classes_end() comes, when this call is over. */
 	rcu_assign_pointer(ctx->classes[arg->number], cls);
+	/* Against the end of a neighbour, which looks for classes. */
 	WRITE_ONCE(ctx->n_classes, ctx->n_classes + 1);
+	smp_mb();
+	bgdma_class_look(cls);
 	return 0;
 }
 
@@ -248,13 +267,31 @@ static bool bgdma_class_quiet(struct bgdma_class *cls)
 	u32 i;
 
 	spin_lock(&cls->lock);
-	quiet = cls->code || (cls->post == cls->post_end &&
-			      cls->base == cls->next[BGDMA_SOURCE_OWN] &&
-			      cls->base == cls->complete);
+	quiet = cls->base == cls->next[BGDMA_SOURCE_OWN];
+	for (i = 0; i < 2; i++)
+		if (cls->edge[BGDMA_EDGE_DOWN + i].there &&
+		    cls->base != cls->next[BGDMA_SOURCE_CHILD + i])
+			quiet = false;
+	quiet = quiet || cls->code;
 	for (i = 0; i < BGDMA_EDGES && quiet; i++)
 		quiet = bgdma_edge_quiet(&cls->edge[i]);
 	spin_unlock(&cls->lock);
 	return quiet;
+}
+
+/* The neighbours hear that it takes part no more; then it can go. */
+static void bgdma_class_leave(struct bgdma_class *cls)
+{
+	u32 i;
+
+	WRITE_ONCE(cls->leaving, true);
+	/* As after any other packet: bgdma_edges_wake(). */
+	smp_mb();
+	bgdma_slice_begin();
+	for (i = 0; i < BGDMA_EDGES; i++)
+		if (cls->edge[i].there)
+			bgdma_stream_wake(&cls->edge[i].s);
+	bgdma_slice_end();
 }
 
 /* Nobody finds it any more. */
@@ -290,7 +327,7 @@ int bgdma_class_unbind(struct bgdma_ctx *ctx,
 	cls = bgdma_class_find(ctx, arg->number);
 	if (!cls)
 		return -ENOENT;
-	if (arg->flags & BGDMA_CLASS_BREAK && !bgdma_class_quiet(cls)) {
+	if (arg->flags & BGDMA_CLASS_BREAK) {
 		self = bgdma_class_self(cls);
 		spin_lock(&cls->lock);
 		broke = bgdma_class_break(cls, BGDMA_E_CANCELLED, &self);
@@ -301,6 +338,10 @@ int bgdma_class_unbind(struct bgdma_ctx *ctx,
 		bgdma_class_broken(cls);
 		bgdma_slice_end();
 	}
+	if (!bgdma_class_quiet(cls))
+		return -EBUSY;
+	if (!cls->leaving && !cls->code)
+		bgdma_class_leave(cls);
 	if (!bgdma_class_quiet(cls))
 		return -EBUSY;
 	RCU_INIT_POINTER(ctx->classes[arg->number], NULL);

@@ -201,6 +201,8 @@ u32 bgdma_collect_begin(struct bgdma_stream *s)
 				   BGDMA_CLASSES_MAX);
 	if (smp_load_acquire(&cls->code))
 		return bgdma_class_fault(cls, s);
+	if (READ_ONCE(cls->leaving))
+		return bgdma_fault(s, BGDMA_E_CLASS, number, 0);
 	if (d->op == BGDMA_OP_TREE_BCAST && d->dispatch)
 		return bgdma_fault(s, BGDMA_E_FIELD, ask.dispatch, 0);
 	if (d->op != BGDMA_OP_TREE_BCAST)
@@ -261,6 +263,34 @@ static void bgdma_post_begin(struct bgdma_class *cls, struct bgdma_stream *s)
 	cls->poster = s;
 }
 
+/* Does the context wait for a neighbour that left? */
+static bool bgdma_edge_missed(const struct bgdma_class *cls,
+			      const struct bgdma_edge *edge)
+{
+	u32 own = cls->next[BGDMA_SOURCE_OWN];
+	u32 theirs = edge->id == BGDMA_EDGE_UP ? cls->result :
+		cls->next[BGDMA_SOURCE_CHILD + edge->id - BGDMA_EDGE_DOWN];
+
+	lockdep_assert_held(&cls->lock);
+	return edge->left && (cls->poster || bgdma_class_before(theirs, own));
+}
+
+/* One that left is missed at once, or when the next collective begins. */
+static bool bgdma_collect_missed(struct bgdma_class *cls)
+{
+	u32 i;
+
+	for (i = 0; i < BGDMA_EDGES; i++) {
+		const struct bgdma_edge *edge = &cls->edge[i];
+		const struct bgdma_name by = { .rank = edge->who.rank,
+					       .ctx = edge->who.ctx };
+
+		if (bgdma_edge_missed(cls, edge))
+			return bgdma_class_break(cls, BGDMA_E_CLASS, &by);
+	}
+	return false;
+}
+
 /* A packet of the own collective, where there is room for it. */
 static void bgdma_collect_put_own(struct bgdma_class *cls,
 				  struct bgdma_stream *s,
@@ -309,8 +339,9 @@ int bgdma_collect_own(struct bgdma_stream *s, const struct bgdma_payload *p,
 	room = bgdma_collect_free(cls, s, true, number);
 	if (room) {
 		bgdma_collect_put_own(cls, s, p, n);
-		judged = bgdma_root_judges(cls, number, &by) &&
-			 bgdma_class_break(cls, BGDMA_E_TREE_MISMATCH, &by);
+		judged = (bgdma_root_judges(cls, number, &by) &&
+			  bgdma_class_break(cls, BGDMA_E_TREE_MISMATCH, &by)) ||
+			 bgdma_collect_missed(cls);
 	}
 	over = room && !cls->poster;
 	spin_unlock(&cls->lock);
@@ -431,6 +462,19 @@ static int bgdma_collect_next(struct bgdma_class *cls, struct bgdma_edge *edge,
 		    bgdma_collect_child(cls, edge, s, p, n);
 }
 
+static int bgdma_collect_left(struct bgdma_class *cls, struct bgdma_edge *edge)
+{
+	bool broke;
+
+	spin_lock(&cls->lock);
+	edge->left = true;
+	broke = bgdma_collect_missed(cls);
+	spin_unlock(&cls->lock);
+	if (broke)
+		bgdma_class_broken(cls);
+	return BGDMA_STEP_DONE;
+}
+
 static int bgdma_collect_broken(struct bgdma_class *cls, struct bgdma_stream *s)
 {
 	const struct bgdma_tree_head *head = bgdma_tree_head(&s->x.desc);
@@ -473,6 +517,8 @@ int bgdma_collect_arrive(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		return bgdma_fault(s, BGDMA_E_RIGHTS, number, 0);
 	if (bgdma_tree_head(&s->x.desc)->kind == BGDMA_TREE_BROKEN)
 		return bgdma_collect_broken(cls, s);
+	if (bgdma_tree_head(&s->x.desc)->kind == BGDMA_TREE_LEFT)
+		return bgdma_collect_left(cls, edge);
 
 	spin_lock(&cls->lock);
 	number = le32_to_cpu(bgdma_tree_head(&s->x.desc)->index);

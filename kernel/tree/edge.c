@@ -38,7 +38,8 @@ bool bgdma_edge_pending(const struct bgdma_stream *s)
 {
 	struct bgdma_edge *edge = bgdma_edge_of(s);
 
-	if (unlikely(READ_ONCE(edge->cls->code)))
+	if (unlikely(READ_ONCE(edge->cls->code) ||
+		     READ_ONCE(edge->cls->leaving)))
 		return !READ_ONCE(edge->told);
 	return READ_ONCE(*bgdma_edge_next(edge)) !=
 	       READ_ONCE(*bgdma_edge_end(edge));
@@ -152,7 +153,7 @@ static bool bgdma_edge_fill(struct bgdma_edge *edge)
 	return true;
 }
 
-/* The neighbour hears that the class is broken. */
+/* The neighbour hears that the class is broken, or that the context left. */
 static int bgdma_edge_tell(struct bgdma_edge *edge)
 {
 	const struct bgdma_class *cls = edge->cls;
@@ -164,7 +165,8 @@ static int bgdma_edge_tell(struct bgdma_edge *edge)
 	bgdma_edge_head(edge, &(struct bgdma_tree_head) {
 		.rank = cpu_to_le32(cls->broken_by.rank),
 		.ctx = cpu_to_le16(cls->broken_by.ctx),
-		.kind = BGDMA_TREE_BROKEN, .code = cls->code,
+		.kind = cls->code ? BGDMA_TREE_BROKEN : BGDMA_TREE_LEFT,
+		.code = cls->code,
 	});
 	s->x.slice.pieces = 0;
 	ret = s->ctx->partition->fabric->tree(s, &s->x.slice, 0);
@@ -207,7 +209,7 @@ int bgdma_edge_run(struct bgdma_stream *s)
 	bool any;
 	int ret;
 
-	if (smp_load_acquire(&cls->code))
+	if (smp_load_acquire(&cls->code) || READ_ONCE(cls->leaving))
 		return bgdma_edge_tell(edge);
 	spin_lock(&cls->lock);
 	any = bgdma_edge_fill(edge);
@@ -241,8 +243,9 @@ void bgdma_edge_failed(struct bgdma_stream *s, const struct bgdma_stream *at)
 	bool broke;
 
 	spin_lock(&cls->lock);
-	broke = bgdma_class_break(cls, at->x.fault.code, &by);
-	/* Who does not even take the word that it is broken need not have it. */
+	broke = !cls->leaving &&
+		bgdma_class_break(cls, at->x.fault.code, &by);
+	/* Who does not even take the word that it is over need not have it. */
 	if (!broke)
 		WRITE_ONCE(edge->told, true);
 	spin_unlock(&cls->lock);

@@ -116,7 +116,8 @@ struct bgdma_post {
  * @cls: class
  * @id: enum bgdma_edge_id
  * @there: there is such a neighbour
- * @told: it knows that the class is broken, or cannot be told
+ * @told: it knows that the class is broken, or that the context left, or cannot be told
+ * @left: it takes part no more
  * @who: it
  */
 struct bgdma_edge {
@@ -125,6 +126,7 @@ struct bgdma_edge {
 	u32 id;
 	bool there;
 	bool told;
+	bool left;
 	struct bgdma_principal who;
 };
 
@@ -154,6 +156,7 @@ struct bgdma_edge {
  *	contributed to has a packet in one
  * @post: the oldest
  * @post_end: behind the newest
+ * @leaving: the context takes part no more
  * @code: it is broken: why; written last
  * @broken_by: who is named
  * @combined: packets, for people
@@ -185,6 +188,7 @@ struct bgdma_class {
 	struct bgdma_post *posts;
 	u32 post;
 	u32 post_end;
+	bool leaving;
 	u32 code;
 	struct bgdma_name broken_by;
 	u64 combined;

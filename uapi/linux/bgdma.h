@@ -1081,7 +1081,7 @@ struct bgdma_class_bind {
 };
 
 /* bgdma_class_unbind.flags */
-#define BGDMA_CLASS_BREAK	(1U << 0)	/* end what is under way first */
+#define BGDMA_CLASS_BREAK	(1U << 0)	/* break it, for all members */
 
 /**
  * struct bgdma_class_unbind - BGDMA_IOC_CLASS_UNBIND
@@ -1090,8 +1090,9 @@ struct bgdma_class_bind {
  * @flags: BGDMA_CLASS_*
  * @resv: 0
  *
- * EBUSY packets of collectives are on their way to parent or children, or with
- * BGDMA_CLASS_BREAK the word that it is broken: try again. ENOENT.
+ * EBUSY packets of collectives are on their way from or to parent or children, or the
+ * word that this context leaves: try again. Who waits for it then, or begins another
+ * collective, has a broken class. ENOENT.
  */
 struct bgdma_class_unbind {
 	__u32	size;
