@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <math.h>
 
-#include "../lib/coll/image.c"
+#include "../lib/coll/image.c"	/* NOLINT(bugprone-suspicious-include) */
 
 #include "kselftest_harness.h"
 

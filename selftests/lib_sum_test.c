@@ -45,7 +45,8 @@ static double made(int least, int most, int digits)
 {
 	double x = (double)(any() >> (64 - digits) | 1ULL << (digits - 1));
 
-	x = ldexp(x, least + (int)below((uint64_t)(most - least + 1)) - digits);
+	x = ldexp(x, least + (int)below((uint64_t)most - (uint64_t)least + 1) -
+		  digits);
 	return any() & 1 ? -x : x;
 }
 

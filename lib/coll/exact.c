@@ -165,7 +165,7 @@ ieee_inline void digits_of(const struct exact *x, struct ieee f, uint64_t *sum,
 static void digits_carry(const struct exact *x, uint64_t *sum,
 			 const int64_t *digit)
 {
-	uint64_t whole[EXACT_WORDS_MAX];
+	uint64_t whole[EXACT_WORDS_MAX] = { 0 };
 	int64_t carry = 0;
 	uint32_t i;
 

@@ -163,7 +163,7 @@ static uint64_t value_f64(uint16_t code, image64 image)
 
 /* ---- For each element --------------------------------------------------- */
 
-#define FAST(name, format, type)					\
+#define FAST(name, format, bits)					\
 static void codes_##name(const void *in, uint16_t *code, uint64_t count) \
 {									\
 	codes(format, in, code, count);					\
@@ -178,10 +178,10 @@ static void images_##name(const void *in, const uint16_t *code, void *image, \
 			  uint64_t count, bool add)			\
 {									\
 	const char *from = in;						\
-	type *to = image;						\
+	image##bits *to = image;					\
 	uint64_t i;							\
 									\
-	for (i = 0; i < count; i++, from += format.bytes)		\
+	for (i = 0; i < count; i++, from += (format).bytes)	\
 		to[i] = image_##name(ieee_load(format, from), code[i]) + \
 			(add ? to[i] : 0);				\
 }									\
@@ -191,30 +191,30 @@ static void image_of_##name(const void *in, const uint16_t *code,	\
 {									\
 	const char *from = in;						\
 	uint16_t c = *code;						\
-	type sum = 0;							\
+	image##bits sum = 0;						\
 	uint64_t i;							\
 									\
-	for (i = 0; i < count; i++, from += format.bytes)		\
+	for (i = 0; i < count; i++, from += (format).bytes)	\
 		sum += image_##name(ieee_load(format, from), c);	\
-	*(type *)image += sum;						\
+	*(image##bits *)image += sum;					\
 }									\
 									\
 static void values_##name(const uint16_t *code, const void *image,	\
 			  void *out, uint64_t count)			\
 {									\
-	const type *from = image;					\
+	const image##bits *from = image;				\
 	char *to = out;							\
 	uint64_t i;							\
 									\
-	for (i = 0; i < count; i++, to += format.bytes)			\
+	for (i = 0; i < count; i++, to += (format).bytes)		\
 		ieee_store(format, to, value_##name(code[i], from[i]));	\
 }									\
 									\
 const struct fast fast_##name = {					\
-	.wide = sizeof(type), .codes = codes_##name,			\
+	.wide = sizeof(image##bits), .codes = codes_##name,		\
 	.images = images_##name, .code_of = code_of_##name,		\
 	.image_of = image_of_##name, .values = values_##name,		\
 };
 
-FAST(f32, IEEE_F32, image32)
-FAST(f64, IEEE_F64, image64)
+FAST(f32, IEEE_F32, 32)
+FAST(f64, IEEE_F64, 64)

@@ -113,18 +113,16 @@ ieee_inline uint64_t ieee_round(struct ieee f, bool minus, uint64_t high,
 	if (field >= (int32_t)f.top)
 		return ieee_infinity(f) | (minus ? ieee_sign(f) : 0);
 	if (field < 1) {
-		/* Less than half of the smallest. */
-		if (exponent < -64)
-			return minus ? ieee_sign(f) : 0;
 		drop = (uint32_t)-exponent;
 		field = 1;
 	}
+	/* Less than half of the smallest. */
+	if (drop > 64)
+		return minus ? ieee_sign(f) : 0;
 	bits = drop < 64 ? high >> drop : 0;
-	if (drop) {
-		half = high >> (drop - 1) & 1;
-		below = (high & ((1ULL << (drop - 1)) - 1)) | rest;
-		bits += half & (below != 0 || bits & 1);
-	}
+	half = high >> (drop - 1) & 1;
+	below = (high & ((1ULL << (drop - 1)) - 1)) | rest;
+	bits += half & (below != 0 || bits & 1);
 	/* The first digit adds one to the field, as does one that is carried. */
 	bits += (uint64_t)(field - 1) << (f.digits - 1);
 	return bits | (minus ? ieee_sign(f) : 0);

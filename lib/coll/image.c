@@ -90,8 +90,8 @@ static int32_t place_back(uint32_t image, bool least)
  * A value's image above that of its place. Those of zeros, -1 and 0, are next to each
  * other: both have the place above the sign instead.
  */
-#define FLOAT_AT(name, type, bits_type, image_type, format)		\
-static image_type image_of_##name(const type *e, bool least)		\
+#define FLOAT_AT(name, bits_type, image_type, format)			\
+static image_type image_of_##name##_at(const name##_at *e, bool least)		\
 {									\
 	uint32_t width = 4 * sizeof(image_type);			\
 	uint64_t place = place_image(e->at, least), value;		\
@@ -104,7 +104,7 @@ static image_type image_of_##name(const type *e, bool least)		\
 	return (image_type)value << width | place;			\
 }									\
 									\
-static void back_of_##name(image_type image, type *e, bool least)	\
+static void back_of_##name##_at(image_type image, name##_at *e, bool least)	\
 {									\
 	uint32_t width = 4 * sizeof(image_type);			\
 	uint64_t value = (bits_type)(image >> width);			\
@@ -120,25 +120,25 @@ static void back_of_##name(image_type image, type *e, bool least)	\
 	e->at = place_back((uint32_t)image, least);			\
 }
 
-FLOAT_AT(f32_at, f32_at, uint32_t, image64, IEEE_F32)
-FLOAT_AT(f64_at, f64_at, uint64_t, image128, IEEE_F64)
+FLOAT_AT(f32, uint32_t, image64, IEEE_F32)
+FLOAT_AT(f64, uint64_t, image128, IEEE_F64)
 
-#define INTEGER_AT(name, type, value_type, wide, image_type)		\
-static image_type image_of_##name(const type *e, bool least)		\
+#define INTEGER_AT(name, value_type, wide, image_type)			\
+static image_type image_of_##name##_at(const name##_at *e, bool least)		\
 {									\
 	return (image_type)(wide)e->value << 4 * sizeof(image_type) |	\
 	       place_image(e->at, least);				\
 }									\
 									\
-static void back_of_##name(image_type image, type *e, bool least)	\
+static void back_of_##name##_at(image_type image, name##_at *e, bool least)	\
 {									\
 	e->value = (value_type)(image >> 4 * sizeof(image_type));	\
 	e->at = place_back((uint32_t)image, least);			\
 }
 
-INTEGER_AT(s16_at, s16_at, int16_t, int64_t, image64)
-INTEGER_AT(s32_at, s32_at, int32_t, int64_t, image64)
-INTEGER_AT(s64_at, s64_at, int64_t, ieee_s128, image128)
+INTEGER_AT(s16, int16_t, int64_t, image64)
+INTEGER_AT(s32, int32_t, int64_t, image64)
+INTEGER_AT(s64, int64_t, ieee_s128, image128)
 
 /* ---- Without places ----------------------------------------------------- */
 
