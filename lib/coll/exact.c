@@ -231,21 +231,20 @@ static bool size_of(const struct exact *x, const uint64_t *sum, uint64_t *size)
 	return minus;
 }
 
-/* A sum below zero has taken one off what is above it. */
-static void tallies_of(const struct exact *x, const uint64_t *sum, bool minus,
+/*
+ * A sum below zero has taken one off the first, of which there is one then, and which
+ * matters only where the sum is zero.
+ */
+static void tallies_of(const struct exact *x, const uint64_t *sum,
 		       uint64_t *count)
 {
-	uint64_t all[EXACT_WORDS_MAX];
 	uint32_t i, bit;
 
-	memcpy(all, sum, x->words * sizeof(*all));
-	if (minus)
-		add_up(x, all, x->at / 64, (ieee_u128)1 << x->at % 64);
 	for (i = 0; i < TALLIES; i++) {
 		bit = x->at + TALLY_BITS * i;
-		count[i] = all[bit / 64] >> bit % 64;
+		count[i] = sum[bit / 64] >> bit % 64;
 		if (bit % 64 > 64 - TALLY_BITS)
-			count[i] |= all[bit / 64 + 1] << (64 - bit % 64);
+			count[i] |= sum[bit / 64 + 1] << (64 - bit % 64);
 		count[i] &= TALLY_MASK;
 	}
 }
@@ -275,7 +274,7 @@ static uint64_t value_of(const struct exact *x, const uint64_t *sum)
 	bool minus = size_of(x, sum, size);
 	uint32_t top = x->words;
 
-	tallies_of(x, sum, minus, count);
+	tallies_of(x, sum, count);
 	if (count[INFINITIES] && count[MINUS_INFINITIES])
 		return ieee_nan(x->format);
 	if (count[INFINITIES])
