@@ -12,8 +12,8 @@ fi
 [ -n "$BGDMA_TEST_OWN" ] || BGDMA_TEST_OWN=yes exec unshare -n "$0"
 demos=$(dirname "$(command -v demo)")
 dir=$(mktemp -d) || exit 1
-# barrier_demo_test.sh has them in earnest.
-export BGDMA_BARRIERS=100
+# barrier_demo_test.sh and reproducible_demo_test.sh have them in earnest.
+export BGDMA_BARRIERS=100 BGDMA_DOUBLES=10000
 number=0
 failed=0
 

@@ -19,7 +19,7 @@ if [ ! -x /usr/sbin/ip ] && [ ! -x /usr/bin/ip ] && [ ! -x /sbin/ip ]; then
 fi
 dir=$(mktemp -d) || exit 1
 head -c 1000001 /dev/urandom >"$dir/file"
-export BGDMA_BARRIERS=100
+export BGDMA_BARRIERS=100 BGDMA_DOUBLES=10000
 number=0
 failed=0
 

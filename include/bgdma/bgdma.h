@@ -12,6 +12,7 @@
 #include <bgdma/rendezvous.h>
 #include <bgdma/rma.h>
 #include <bgdma/spi.h>
+#include <bgdma/sum.h>
 #include <bgdma/sys.h>
 
 #endif /* BGDMA_BGDMA_H */

@@ -34,7 +34,8 @@ struct bgdma_coll_group;
  * @job: of the endpoint
  *
  * Return: 0; -EBUSY the endpoint is committed; what bgdma_inj_create(),
- * bgdma_rgq_create() and bgdma_operation_register() return; -ENOMEM.
+ * bgdma_rgq_create() and bgdma_operation_register() return; -EINVAL also
+ * BGDMA_SUMMATION in the environment is nothing that there is; -ENOMEM.
  */
 BGDMA_API int bgdma_coll_create(struct bgdma_coll **coll,
 				struct bgdma_endpoint *ep,

@@ -62,7 +62,7 @@ enum bgdma_element {
 
 /**
  * enum bgdma_reduction - how two elements become one
- * @BGDMA_SUM: of integers it wraps
+ * @BGDMA_SUM: of integers it wraps; of floats see enum bgdma_summation
  * @BGDMA_PROD: the product; of integers it wraps
  * @BGDMA_MIN: the smaller; of floats a NaN if either is one
  * @BGDMA_MAX: the larger; likewise
@@ -124,6 +124,32 @@ struct bgdma_operator {
 };
 
 /**
+ * enum bgdma_summation - how floats, and complex ones, are added up
+ * @BGDMA_SUM_AUTO: as BGDMA_SUMMATION in the environment said when the module was
+ *	created ("plain", "fast" or "exact", the same at all); else _FAST
+ * @BGDMA_SUM_PLAIN: one after the other, each sum rounded: the result depends on the
+ *	order, and so on the number of members and on the algorithm
+ * @BGDMA_SUM_FAST: as integers, cut 88 bits below the largest exponent (of float 32),
+ *	rounded once. With n values of which the largest has the size m the error is
+ *	below n * m / 2^87 (of float 2^31), and half a unit of the last place. The same
+ *	bits for the same values, whoever has which. Of scans _EXACT
+ * @BGDMA_SUM_EXACT: what the sum is, rounded once, to the nearest, of two to the even
+ *	one. 288 bytes cross in the place of a double, 64 in that of a float
+ * @BGDMA_SUMMATION_COUNT: number of them
+ *
+ * But for _PLAIN: of infinities of one sign the sum is that one; of both, and with a
+ * NaN, it is a NaN, always the same one. What goes over only on the way does not. A
+ * sum of nothing but -0.0 is -0.0, another that is zero +0.0.
+ */
+enum bgdma_summation {
+	BGDMA_SUM_AUTO,
+	BGDMA_SUM_PLAIN,
+	BGDMA_SUM_FAST,
+	BGDMA_SUM_EXACT,
+	BGDMA_SUMMATION_COUNT
+};
+
+/**
  * bgdma_element_bytes() - size of an element
  * @element: enum bgdma_element
  *
@@ -138,6 +164,8 @@ BGDMA_API uint32_t bgdma_element_bytes(unsigned int element);
  * @in: elements
  * @inout: as many; out: both
  * @count: of them
+ *
+ * Sums of floats are plain ones; see bgdma_sum_values().
  *
  * Thread safety: any thread, as @op->combine.
  * Return: 0; -EINVAL no such reduction, or not of such elements.
@@ -222,6 +250,10 @@ struct bgdma_blocks {
  * @op: of reductions, the same at all; copied
  * @count: elements of a reduction, the same at all; of a reduce-scatter in a block
  * @counts: of a reduce-scatter: elements for each, the same at all; NULL: @count
+ * @summation: of sums of floats, the same at all
+ * @addends: of sums of floats: so many values for each element, in arrays of all
+ *	elements that lie one after the other at @in, which is not NULL; each member as
+ *	many as it likes. 0: one. Who has none gives -0.0, which changes no sum
  *
  * Memory stays as it is, and @in_blocks, @out_blocks and @counts too, until the end.
  */
@@ -237,6 +269,8 @@ struct bgdma_collective {
 	const struct bgdma_operator *op;
 	uint64_t count;
 	const uint64_t *counts;
+	enum bgdma_summation summation;
+	uint64_t addends;
 };
 
 /* A collective that is under way, as one member sees it. */
@@ -259,7 +293,8 @@ BGDMA_API int bgdma_coll_start_sized(struct bgdma_coll_group *group,
  *
  * Thread safety: as the endpoint; of one group in the same order at all members.
  * Return: 0; -EINVAL also of another operator, or no such algorithm; -EMSGSIZE a
- * block is longer than BGDMA_RENDEZVOUS_MAX; -ENOMEM; -EHOSTDOWN, -EIO the group is
+ * block is longer than BGDMA_RENDEZVOUS_MAX, or all members might have more than 2^39
+ * addends for an element (of float, if fast, 2^31); -ENOMEM; -EHOSTDOWN, -EIO the group is
  * over; -ENOTCONN. After an error that only this member has the others would wait
  * for it: so all but -EINVAL and -EMSGSIZE end the group.
  */

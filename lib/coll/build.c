@@ -70,7 +70,13 @@ void add_combine(struct bgdma_coll_request *r, const void *in, void *inout,
 {
 	if (count)
 		add(r, &(struct act){ .kind = ACT_COMBINE, .from = in,
-				      .to = inout, .bytes = count });
+				      .to = inout, .bytes = count,
+				      .op = r->op });
+}
+
+void add_call(struct bgdma_coll_request *r, void (*call)(void *arg), void *arg)
+{
+	add(r, &(struct act){ .kind = ACT_CALL, .call = call, .to = arg });
 }
 
 void add_round(struct bgdma_coll_request *r)

@@ -98,7 +98,7 @@ static uint64_t bytes_of(const struct bgdma_coll_group *g,
 	uint32_t i;
 
 	if (is_reduction(what))
-		return what->count * operator_bytes(what->op);
+		return what->count * sum_bytes(g, what);
 	if (what->kind != BGDMA_ALLGATHER || !bytes)
 		return what->bytes;
 	for (i = 0; i < g->size; i++)
@@ -164,9 +164,11 @@ static int reduction_check(const struct bgdma_coll_group *g,
 	int ret;
 
 	ret = operator_check(what->op);
+	if (!ret)
+		ret = sum_check(g, what);
 	if (ret)
 		return ret;
-	most = BGDMA_RENDEZVOUS_MAX / operator_bytes(what->op);
+	most = BGDMA_RENDEZVOUS_MAX / sum_bytes(g, what);
 	if (what->count > most ||
 	    (what->kind == BGDMA_REDUCE_SCATTER && what->count > most / g->size))
 		return -EMSGSIZE;
@@ -235,7 +237,7 @@ static void layout_make(struct bgdma_coll_request *r, struct layout *l,
 static void counts_layout(struct bgdma_coll_request *r, struct layout *l,
 			  const uint64_t *counts, uint64_t count)
 {
-	uint32_t i, size = r->group->size, element = operator_bytes(&r->op);
+	uint32_t i, size = r->group->size, element = operator_bytes(r->op);
 	struct bgdma_blocks blocks = { 0 };
 	uint64_t *bytes;
 
@@ -250,22 +252,45 @@ static void counts_layout(struct bgdma_coll_request *r, struct layout *l,
 	layout_make(r, l, &blocks, count * element);
 }
 
-int collective_build(struct bgdma_coll_request *r,
-		     const struct bgdma_collective *what)
+static void data_build(struct bgdma_coll_request *r,
+		       const struct bgdma_collective *what,
+		       unsigned int algorithm)
+{
+	struct layout in, out;
+
+	layout_make(r, &in, &what->in_blocks, what->bytes);
+	layout_make(r, &out, &what->out_blocks, what->bytes);
+	if (!r->lacking)
+		builder[what->kind][algorithm](r, what, &in, &out);
+}
+
+void reduction_build(struct bgdma_coll_request *r,
+		     const struct bgdma_collective *what,
+		     unsigned int algorithm)
 {
 	struct layout in = { 0 }, out = { 0 };
 
-	if (is_reduction(what))
-		r->op = *what->op;
-	if (what->kind == BGDMA_REDUCE_SCATTER) {
+	if (what->kind == BGDMA_REDUCE_SCATTER)
 		counts_layout(r, &in, what->counts, what->count);
-	} else if (!is_reduction(what)) {
-		layout_make(r, &in, &what->in_blocks, what->bytes);
-		layout_make(r, &out, &what->out_blocks, what->bytes);
-	}
 	if (!r->lacking)
-		builder[what->kind][algorithm_of(r->group, what)](r, what, &in,
-								  &out);
+		builder[what->kind][algorithm](r, what, &in, &out);
+}
+
+int collective_build(struct bgdma_coll_request *r,
+		     const struct bgdma_collective *what)
+{
+	unsigned int algorithm = algorithm_of(r->group, what);
+
+	if (is_reduction(what)) {
+		r->own = *what->op;
+		r->op = &r->own;
+	}
+	if (!is_reduction(what))
+		data_build(r, what, algorithm);
+	else if (sum_is_own(r->group, what))
+		sum_build(r, what, algorithm);
+	else
+		reduction_build(r, what, algorithm);
 	return r->lacking ? -ENOMEM : 0;
 }
 
@@ -289,6 +314,7 @@ uint64_t collective_sum(const struct bgdma_coll_group *g,
 						   what->op->reduction);
 		if (!what->op->combine)
 			sum = mix(sum, what->op->element);
+		sum = mix(sum, sum_kind(g, what));
 	}
 	return sum >> (64 - CHECK_BITS);
 }

@@ -159,6 +159,10 @@ int bgdma_coll_create(struct bgdma_coll **collp, struct bgdma_endpoint *ep,
 
 	if (!coll)
 		return -ENOMEM;
+	if (sum_default(&coll->summation)) {
+		free(coll);
+		return -EINVAL;
+	}
 	coll->ep = ep;
 	module.arg = coll;
 	(void)job;

@@ -31,12 +31,14 @@ static inline uint64_t word_of(const struct bgdma_coll_group *g)
 	return (uint64_t)(g->serial & SERIAL_MASK) << SERIAL_SHIFT;
 }
 
-enum act_kind { ACT_SEND, ACT_RECV, ACT_COPY, ACT_COMBINE, ACT_ROUND };
+enum act_kind { ACT_SEND, ACT_RECV, ACT_COPY, ACT_COMBINE, ACT_CALL, ACT_ROUND };
 
 /*
  * @peer: number of the other member
  * @from, @to: memory; one of them for messages
  * @bytes: of memory; of ACT_COMBINE elements
+ * @op: of ACT_COMBINE
+ * @call: of ACT_CALL, with @to
  * @next: of those that wait for the same member
  * @moving: a rendezvous, @id
  */
@@ -46,6 +48,8 @@ struct act {
 	const void *from;
 	void *to;
 	uint64_t bytes;
+	const struct bgdma_operator *op;
+	void (*call)(void *arg);
 	struct bgdma_coll_request *request;
 	struct act *next;
 	bool moving;
@@ -63,6 +67,8 @@ struct memory {
 
 /*
  * @next: of the group's that are under way
+ * @own: the operator that was given
+ * @op: that of the acts which are being made
  * @word: of its messages
  * @at: the next act
  * @pending: messages of this round that are under way
@@ -72,7 +78,8 @@ struct memory {
 struct bgdma_coll_request {
 	struct bgdma_coll_group *group;
 	struct bgdma_coll_request *next;
-	struct bgdma_operator op;
+	struct bgdma_operator own;
+	const struct bgdma_operator *op;
 	uint64_t word;
 	struct act *act;
 	uint32_t count, room, at;
@@ -185,6 +192,8 @@ void add_copy(struct bgdma_coll_request *r, void *to, const void *from,
 	      uint64_t bytes);
 void add_combine(struct bgdma_coll_request *r, const void *in, void *inout,
 		 uint64_t count);
+/* What a collective does with its own memory in another way. */
+void add_call(struct bgdma_coll_request *r, void (*call)(void *arg), void *arg);
 void add_round(struct bgdma_coll_request *r);
 /* Nothing, of no memory. */
 static inline void *plus(void *memory, uint64_t bytes)
@@ -214,6 +223,29 @@ int collective_build(struct bgdma_coll_request *r,
 uint64_t collective_sum(const struct bgdma_coll_group *g,
 			const struct bgdma_collective *what);
 
+/* Acts of a reduction by @r->op, whatever @what says of operators. */
+void reduction_build(struct bgdma_coll_request *r,
+		     const struct bgdma_collective *what,
+		     unsigned int algorithm);
+
+/* summation.c: sums of floats that order does not change */
+/* enum bgdma_summation of a reduction that was checked, not _AUTO; _PLAIN: no such. */
+unsigned int sum_kind(const struct bgdma_coll_group *g,
+		      const struct bgdma_collective *what);
+/* Bytes that stand for an element on the way. */
+uint32_t sum_bytes(const struct bgdma_coll_group *g,
+		   const struct bgdma_collective *what);
+/* 0, -EINVAL, -EMSGSIZE; the operator was checked. */
+int sum_check(const struct bgdma_coll_group *g,
+	      const struct bgdma_collective *what);
+/* Whether sum_build() is to be asked for its acts. */
+bool sum_is_own(const struct bgdma_coll_group *g,
+		const struct bgdma_collective *what);
+void sum_build(struct bgdma_coll_request *r,
+	       const struct bgdma_collective *what, unsigned int algorithm);
+/* What AUTO is, from the environment: 0 or -EINVAL. */
+int sum_default(uint32_t *summation);
+
 /* rooted.c */
 build_fn broadcast_linear, broadcast_tree, broadcast_ring;
 build_fn scatter_linear, gather_linear;
@@ -227,6 +259,12 @@ build_fn allgather_linear, allgather_doubling, allgather_ring;
 build_fn alltoall_linear, alltoall_ring;
 
 /* reduce.c */
+/* @count elements of so many bytes, a part for each member. */
+void ring_parts(struct bgdma_coll_request *r, uint64_t count, uint32_t element,
+		struct layout *l);
+/* In the end the own block of @work is the sum of all. */
+void ring_reduce(struct bgdma_coll_request *r, char *work,
+		 const struct layout *l);
 build_fn allreduce_tree, allreduce_doubling, allreduce_ring;
 build_fn reduce_scatter_tree, reduce_scatter_ring;
 build_fn scan_linear, scan_doubling, exscan_linear, exscan_doubling;

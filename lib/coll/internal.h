@@ -162,6 +162,7 @@ struct bgdma_coll {
 	bool *down;		/* by rank */
 	uint32_t telling;	/* groups that have to say that they gave up */
 	bool late;		/* some group is */
+	uint32_t summation;	/* that is asked for where none is */
 };
 
 /* cards.c */

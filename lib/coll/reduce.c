@@ -21,7 +21,7 @@ void allreduce_tree(struct bgdma_coll_request *r,
 	part.root = 0;
 	reduce_tree(r, &part, in, out);
 	add_round(r);
-	part.bytes = what->count * operator_bytes(&r->op);
+	part.bytes = what->count * operator_bytes(r->op);
 	broadcast_tree(r, &part, in, out);
 }
 
@@ -41,7 +41,7 @@ static uint32_t member_of(const struct doubles *d, uint32_t number)
 static void exchange(struct bgdma_coll_request *r, uint32_t with, uint64_t count,
 		     void **sum, void **spare)
 {
-	uint64_t bytes = count * operator_bytes(&r->op);
+	uint64_t bytes = count * operator_bytes(r->op);
 	void *other = *spare;
 
 	add_recv(r, with, other, bytes);
@@ -62,7 +62,7 @@ void allreduce_doubling(struct bgdma_coll_request *r,
 			const struct layout *in, const struct layout *out)
 {
 	uint32_t rank = r->group->rank, size = r->group->size, bit, number;
-	uint64_t bytes = what->count * operator_bytes(&r->op);
+	uint64_t bytes = what->count * operator_bytes(r->op);
 	struct doubles d = { .count = 1 };
 	void *sum = what->out, *spare = request_memory(r, bytes);
 
@@ -99,12 +99,11 @@ static uint32_t behind(const struct bgdma_coll_group *g, uint32_t by)
 	return (uint32_t)(((uint64_t)g->rank + 2ULL * g->size - by) % g->size);
 }
 
-/* In the end the own block of @work is the sum of all. */
-static void ring_reduce(struct bgdma_coll_request *r, char *work,
-			const struct layout *l)
+void ring_reduce(struct bgdma_coll_request *r, char *work,
+		 const struct layout *l)
 {
 	const struct bgdma_coll_group *g = r->group;
-	uint32_t i, to, from, element = operator_bytes(&r->op);
+	uint32_t i, to, from, element = operator_bytes(r->op);
 	uint64_t most = 0;
 	void *spare;
 
@@ -124,27 +123,36 @@ static void ring_reduce(struct bgdma_coll_request *r, char *work,
 	}
 }
 
-/* A part of the elements for each. */
+void ring_parts(struct bgdma_coll_request *r, uint64_t count, uint32_t element,
+		struct layout *l)
+{
+	uint32_t i, size = r->group->size;
+	uint64_t *bytes = request_memory(r, size * sizeof(*bytes));
+	uint64_t *at = request_memory(r, size * sizeof(*at)), sum = 0;
+
+	*l = (struct layout){ .bytes = bytes, .at = at };
+	if (!bytes || !at)
+		return;
+	for (i = 0; i < size; i++) {
+		bytes[i] = (count / size + (i < count % size)) * element;
+		at[i] = sum;
+		sum += bytes[i];
+	}
+}
+
 void allreduce_ring(struct bgdma_coll_request *r,
 		    const struct bgdma_collective *what,
 		    const struct layout *in, const struct layout *out)
 {
-	uint32_t i, size = r->group->size, element = operator_bytes(&r->op);
-	uint64_t *bytes = request_memory(r, size * sizeof(*bytes));
-	uint64_t *at = request_memory(r, size * sizeof(*at)), sum = 0;
-	const struct layout l = { .bytes = bytes, .at = at };
+	uint32_t element = operator_bytes(r->op);
+	struct layout l;
 
 	(void)in;
 	(void)out;
-	if (!bytes || !at)
+	ring_parts(r, what->count, element, &l);
+	if (r->lacking)
 		return;
-	for (i = 0; i < size; i++) {
-		bytes[i] = (what->count / size + (i < what->count % size)) *
-			   element;
-		at[i] = sum;
-		sum += bytes[i];
-	}
-	add_copy(r, what->out, own_of(what), sum);
+	add_copy(r, what->out, own_of(what), what->count * element);
 	ring_reduce(r, what->out, &l);
 	ring_gather(r, what->out, &l);
 }
@@ -183,7 +191,7 @@ void reduce_scatter_tree(struct bgdma_coll_request *r,
 
 	part.root = 0;
 	part.in = own_of(what);
-	part.count = bytes / operator_bytes(&r->op);
+	part.count = bytes / operator_bytes(r->op);
 	if (!r->group->rank)
 		part.out = request_memory(r, bytes);
 	reduce_tree(r, &part, in, out);
@@ -201,7 +209,7 @@ void scan_linear(struct bgdma_coll_request *r,
 		 const struct layout *in, const struct layout *out)
 {
 	const struct bgdma_coll_group *g = r->group;
-	uint64_t bytes = what->count * operator_bytes(&r->op);
+	uint64_t bytes = what->count * operator_bytes(r->op);
 	void *lower;
 
 	(void)in;
@@ -222,7 +230,7 @@ void exscan_linear(struct bgdma_coll_request *r,
 		   const struct layout *in, const struct layout *out)
 {
 	const struct bgdma_coll_group *g = r->group;
-	uint64_t bytes = what->count * operator_bytes(&r->op);
+	uint64_t bytes = what->count * operator_bytes(r->op);
 	void *sum = request_memory(r, bytes);
 
 	(void)in;
@@ -242,7 +250,7 @@ static void scan(struct bgdma_coll_request *r,
 		 const struct bgdma_collective *what, void *sum, bool others)
 {
 	const struct bgdma_coll_group *g = r->group;
-	uint64_t bytes = what->count * operator_bytes(&r->op), by;
+	uint64_t bytes = what->count * operator_bytes(r->op), by;
 	void *lower = request_memory(r, bytes);
 	bool first = true;
 
@@ -281,6 +289,6 @@ void exscan_doubling(struct bgdma_coll_request *r,
 {
 	(void)in;
 	(void)out;
-	scan(r, what, request_memory(r, what->count * operator_bytes(&r->op)),
+	scan(r, what, request_memory(r, what->count * operator_bytes(r->op)),
 	     true);
 }

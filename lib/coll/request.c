@@ -51,7 +51,10 @@ static void act_begin(struct bgdma_coll_request *r, struct act *act)
 		memcpy(act->to, act->from, act->bytes);
 		break;
 	case ACT_COMBINE:
-		operator_combine(&r->op, act->from, act->to, act->bytes);
+		operator_combine(act->op, act->from, act->to, act->bytes);
+		break;
+	case ACT_CALL:
+		act->call(act->to);
 		break;
 	case ACT_ROUND:
 		break;

@@ -153,7 +153,7 @@ void reduce_linear(struct bgdma_coll_request *r,
 		   const struct layout *in, const struct layout *out)
 {
 	const struct bgdma_coll_group *g = r->group;
-	uint64_t bytes = what->count * operator_bytes(&r->op);
+	uint64_t bytes = what->count * operator_bytes(r->op);
 	const void *own = what->in ? what->in : what->out;
 	char *all, *from;
 	uint32_t i;
@@ -190,8 +190,8 @@ void reduce_tree(struct bgdma_coll_request *r,
 		 const struct layout *in, const struct layout *out)
 {
 	const struct bgdma_coll_group *g = r->group;
-	uint64_t bytes = what->count * operator_bytes(&r->op);
-	uint32_t top = r->op.combine && r->op.ordered ? 0 : what->root;
+	uint64_t bytes = what->count * operator_bytes(r->op);
+	uint32_t top = r->op->combine && r->op->ordered ? 0 : what->root;
 	uint32_t own = relative(g, top), bit;
 	const void *sum = what->in ? what->in : what->out;
 	void *next, *spare[2] = { NULL };

@@ -3,7 +3,8 @@
 # Send a file from a process on node 0 to a process on node 1 in three ways, and
 # then by self-pacing chains (demo-chain); ten thousand messages over few
 # counters (demo-counters); modules that share a process (demo-dispatch);
-# a table that processes share in epochs (demo-epoch); and barriers (demo-barrier).
+# a table that processes share in epochs (demo-epoch); sums that are the same on any
+# number of nodes (demo-reproducible); and barriers (demo-barrier).
 #
 #	demo [-o OUTPUT] FILE
 #
@@ -183,6 +184,6 @@ fi
 if [ $result -eq 0 ] && [ -s "$file" ] && [ -x "$here/demo-chain" ]; then
 	"$here/demo-chain" "$file" && "$here/demo-counters" "$file" &&
 		"$here/demo-dispatch" && "$here/demo-epoch" &&
-		"$here/demo-barrier" || result=1
+		"$here/demo-reproducible" && "$here/demo-barrier" || result=1
 fi
 leave $result

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * The codes and images of the fast sum.
+ */
+#include "fast.h"
+
+/* Two's complement; they may wrap. */
+typedef uint64_t image32;
+typedef ieee_u128 image64;
+
+#define CODE(x)		((uint16_t)(x))
+
+/* Above it there is no exponent. */
+static bool is_special(uint16_t code)
+{
+	return code >= FAST_INFINITE;
+}
+
+/* ---- The first pass ----------------------------------------------------- */
+
+/* @magnitude: the bits without the sign. */
+ieee_inline uint16_t code_of_bits(struct ieee f, uint64_t magnitude, bool minus)
+{
+	uint32_t field = (uint32_t)(magnitude >> (f.digits - 1));
+
+	if (field == f.top)
+		return magnitude > ieee_infinity(f) ? FAST_NAN : FAST_INFINITE;
+	if (!magnitude)
+		return minus ? FAST_MINUS_ZERO : FAST_ZERO;
+	return CODE(FAST_ZERO + field + !field);
+}
+
+ieee_inline void codes(struct ieee f, const char *in, uint16_t *code,
+		       uint64_t count)
+{
+	uint64_t sign = ieee_sign(f), i, bits;
+	uint16_t c;
+
+	for (i = 0; i < count; i++) {
+		bits = ieee_load(f, in + i * f.bytes);
+		c = code_of_bits(f, bits & ~sign, bits & sign);
+		if (c > code[i])
+			code[i] = c;
+	}
+}
+
+/* The largest of the bits is the largest of the codes, but for the sign of zeros. */
+ieee_inline void code_of(struct ieee f, const char *in, uint16_t *code,
+			 uint64_t count)
+{
+	uint64_t sign = ieee_sign(f), most = 0, all = ~0ULL, i, bits;
+	uint16_t c;
+
+	if (!count)
+		return;
+	for (i = 0; i < count; i++) {
+		bits = ieee_load(f, in + i * f.bytes);
+		all &= bits;
+		bits &= ~sign;
+		most = bits > most ? bits : most;
+	}
+	c = code_of_bits(f, most, all & sign);
+	if (c > *code)
+		*code = c;
+}
+
+/* ---- The second pass ---------------------------------------------------- */
+
+/*
+ * Two counts, if there is an infinity among the values: those above zero in the lower
+ * half of an image, the others in the upper one. Of NaN nothing more need be known.
+ */
+ieee_inline ieee_u128 special(struct ieee f, uint64_t bits, uint16_t code,
+			      uint32_t wide)
+{
+	uint64_t sign = ieee_sign(f);
+
+	if (code == FAST_NAN || (bits & ~sign) != ieee_infinity(f))
+		return 0;
+	return bits & sign ? (ieee_u128)1 << 4 * wide : 1;
+}
+
+/* A code that others lied about makes a wrong sum, and does no other harm. */
+ieee_inline image64 image_f64(uint64_t bits, uint16_t code)
+{
+	struct ieee_parts p;
+	uint32_t down;
+	image64 image;
+
+	if (__builtin_expect(is_special(code), 0))
+		return special(IEEE_F64, bits, code, sizeof(image64));
+	p = ieee_take_apart(IEEE_F64, bits);
+	down = code - FAST_ZERO - p.exponent;
+	if (down >= FAST_F64_BITS)
+		return 0;
+	image = (image64)p.mantissa << (FAST_F64_BITS - 53) >> down;
+	return p.minus ? -image : image;
+}
+
+ieee_inline image32 image_f32(uint64_t bits, uint16_t code)
+{
+	struct ieee_parts p;
+	uint32_t down;
+	image32 image;
+
+	if (__builtin_expect(is_special(code), 0))
+		return (image32)special(IEEE_F32, bits, code, sizeof(image32));
+	p = ieee_take_apart(IEEE_F32, bits);
+	down = code - FAST_ZERO - p.exponent;
+	if (down >= FAST_F32_BITS)
+		return 0;
+	image = p.mantissa << (FAST_F32_BITS - 24) >> down;
+	return p.minus ? -image : image;
+}
+
+/* ---- What a sum is ------------------------------------------------------ */
+
+ieee_inline uint64_t special_value(struct ieee f, uint16_t code,
+				   uint64_t above, uint64_t below)
+{
+	if (code == FAST_INFINITE && above && !below)
+		return ieee_infinity(f);
+	if (code == FAST_INFINITE && below && !above)
+		return ieee_infinity(f) | ieee_sign(f);
+	return ieee_nan(f);
+}
+
+/* @bits: of an image. */
+ieee_inline uint64_t value(struct ieee f, uint16_t code, ieee_s128 image,
+			   int32_t bits)
+{
+	bool minus = image < 0;
+	ieee_u128 size = minus ? -(ieee_u128)image : (ieee_u128)image;
+	uint32_t up;
+
+	if (code == FAST_MINUS_ZERO)
+		return ieee_sign(f);
+	if (code <= FAST_ZERO || !size)
+		return 0;
+	up = (uint32_t)(size >> 64 ? __builtin_clzll((uint64_t)(size >> 64)) :
+				     64 + __builtin_clzll((uint64_t)size));
+	size <<= up;
+	return ieee_round(f, minus, (uint64_t)(size >> 64),
+			  code - FAST_ZERO - 1 - (bits - (int32_t)f.digits) +
+			  64 - (int32_t)up, (uint64_t)size != 0);
+}
+
+static uint64_t value_f32(uint16_t code, image32 image)
+{
+	if (is_special(code))
+		return special_value(IEEE_F32, code, (uint32_t)image,
+				     image >> 32);
+	return value(IEEE_F32, code, (int64_t)image, FAST_F32_BITS);
+}
+
+static uint64_t value_f64(uint16_t code, image64 image)
+{
+	if (is_special(code))
+		return special_value(IEEE_F64, code, (uint64_t)image,
+				     (uint64_t)(image >> 64));
+	return value(IEEE_F64, code, (ieee_s128)image, FAST_F64_BITS);
+}
+
+/* ---- For each element --------------------------------------------------- */
+
+#define FAST(name, format, bits)					\
+static void codes_##name(const void *in, uint16_t *code, uint64_t count) \
+{									\
+	codes(format, in, code, count);					\
+}									\
+									\
+static void code_of_##name(const void *in, uint16_t *code, uint64_t count) \
+{									\
+	code_of(format, in, code, count);				\
+}									\
+									\
+static void images_##name(const void *in, const uint16_t *code, void *image, \
+			  uint64_t count, bool add)			\
+{									\
+	const char *from = in;						\
+	image##bits *to = image;					\
+	uint64_t i;							\
+									\
+	for (i = 0; i < count; i++, from += (format).bytes)	\
+		to[i] = image_##name(ieee_load(format, from), code[i]) + \
+			(add ? to[i] : 0);				\
+}									\
+									\
+static void image_of_##name(const void *in, const uint16_t *code,	\
+			    void *image, uint64_t count)		\
+{									\
+	const char *from = in;						\
+	uint16_t c = *code;						\
+	image##bits sum = 0;						\
+	uint64_t i;							\
+									\
+	for (i = 0; i < count; i++, from += (format).bytes)	\
+		sum += image_##name(ieee_load(format, from), c);	\
+	*(image##bits *)image += sum;					\
+}									\
+									\
+static void values_##name(const uint16_t *code, const void *image,	\
+			  void *out, uint64_t count)			\
+{									\
+	const image##bits *from = image;				\
+	char *to = out;							\
+	uint64_t i;							\
+									\
+	for (i = 0; i < count; i++, to += (format).bytes)		\
+		ieee_store(format, to, value_##name(code[i], from[i]));	\
+}									\
+									\
+const struct fast fast_##name = {					\
+	.wide = sizeof(image##bits), .codes = codes_##name,		\
+	.images = images_##name, .code_of = code_of_##name,		\
+	.image_of = image_of_##name, .values = values_##name,		\
+};
+
+FAST(f32, IEEE_F32, 32)
+FAST(f64, IEEE_F64, 64)
