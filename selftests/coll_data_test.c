@@ -25,10 +25,14 @@ FIXTURE_TEARDOWN(coll)
 static const struct bgdma_operator sum = { .reduction = BGDMA_SUM,
 					   .element = BGDMA_U64 };
 
+static const struct bgdma_split_attr with_engines = {
+	.flags = BGDMA_SPLIT_ENGINES,
+};
+
 static int open_world(struct caller *c)
 {
 	require_is(0, caller_open(c, 1));
-	return bgdma_coll_split(c->coll, NULL, &c->group);
+	return bgdma_coll_split(c->coll, &with_engines, &c->group);
 }
 
 /* What @member gives: the @i-th element of what it has. */

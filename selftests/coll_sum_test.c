@@ -28,10 +28,14 @@ FIXTURE_TEARDOWN(coll)
 #define ELEMENTS_MAX (8 * 300U)
 #define ELEMENT_MAX 16U
 
+static const struct bgdma_split_attr with_engines = {
+	.flags = BGDMA_SPLIT_ENGINES,
+};
+
 static int open_world(struct caller *c)
 {
 	require_is(0, caller_open(c, 1));
-	return bgdma_coll_split(c->coll, NULL, &c->group);
+	return bgdma_coll_split(c->coll, &with_engines, &c->group);
 }
 
 /* ---- Values ------------------------------------------------------------- */

@@ -114,7 +114,7 @@ static void differ(struct __test_metadata *_metadata, struct tree *t, __u32 who,
 	}
 }
 
-/* A child of the root, one in the middle, a leaf. */
+/* A child of the root in every way; then its sister, one in the middle, a leaf. */
 TEST_F(broken, dp7_who_asks_for_something_else_is_named)
 {
 	static const __u32 who[] = { 1, 2, 4, 6 };
@@ -122,7 +122,7 @@ TEST_F(broken, dp7_who_asks_for_something_else_is_named)
 	int change;
 
 	for (k = 0; k < ARRAY_SIZE(who); k++) {
-		for (change = 0; change < C_COUNT; change++) {
+		for (change = 0; change < (k ? 1 : C_COUNT); change++) {
 			__u32 i;
 
 			differ(_metadata, &self->t, who[k], change);

@@ -210,6 +210,10 @@ enum bgdma_collective_kind {
  * @BGDMA_TREE: along a binomial tree
  * @BGDMA_DOUBLING: with members ever further away
  * @BGDMA_RING: from neighbour to neighbour, a block at a time
+ * @BGDMA_ENGINES: the combining network does it, in groups that were split with
+ *	BGDMA_SPLIT_ENGINES: broadcasts; reduce and all-reduce of integers of 16 bits and
+ *	more by BGDMA_SUM, _MIN, _MAX, _BAND, _BOR and _BXOR, and of sums of floats but
+ *	for BGDMA_SUM_PLAIN
  * @BGDMA_ALGORITHM_COUNT: number of them
  */
 enum bgdma_algorithm {
@@ -218,6 +222,7 @@ enum bgdma_algorithm {
 	BGDMA_TREE,
 	BGDMA_DOUBLING,
 	BGDMA_RING,
+	BGDMA_ENGINES,
 	BGDMA_ALGORITHM_COUNT
 };
 

@@ -50,6 +50,8 @@ struct bgdma_at {
  * @epoch: of a put or an atomic: that it belongs to, 0: none; of a gate
  *	operation: that it is about
  *
+ * @class_number: of the combining network
+ *
  * A builder uses what its operation needs and ignores the rest.
  */
 struct bgdma_transfer {
@@ -66,6 +68,7 @@ struct bgdma_transfer {
 	uint8_t route;
 	uint64_t cookie;
 	uint32_t epoch;
+	uint8_t class_number;
 };
 
 /* Member by member: compilers leave a cleared structure in memory. */
@@ -87,6 +90,7 @@ BGDMA_INLINE struct bgdma_transfer bgdma__no_transfer(void)
 	t.route = 0;
 	t.cookie = 0;
 	t.epoch = 0;
+	t.class_number = 0;
 	return t;
 }
 
@@ -256,6 +260,41 @@ BGDMA_INLINE void bgdma_desc_gate(struct bgdma_desc *desc, enum bgdma_op op,
 	bgdma__desc_init(desc, op, t);
 	desc->u.at.dst_region = bgdma__desc_handle(t->to.region);
 	desc->epoch = __cpu_to_le32(t->epoch);
+}
+
+/**
+ * bgdma_desc_tree() - a part in a collective of the combining network
+ * @desc: out
+ * @op: BGDMA_OP_TREE_REDUCE, _BCAST or _ALLREDUCE
+ * @t: uses @class_number, @dest_fifo as the tag, @dispatch, @length, @from, @to,
+ *	@counter, @remote_counter, @flags
+ */
+BGDMA_INLINE void bgdma_desc_tree(struct bgdma_desc *desc, enum bgdma_op op,
+				  const struct bgdma_transfer *t)
+{
+	bgdma__desc_init(desc, op, t);
+	desc->class_prio = t->class_number;
+	desc->dst_fifo = __cpu_to_le16(t->dest_fifo);
+	desc->rec_ctr = bgdma__desc_handle(t->remote_counter);
+	desc->dispatch = __cpu_to_le16(t->dispatch);
+	desc->u.at.dst_region = bgdma__desc_handle(t->to.region);
+	desc->u.at.dst_off = __cpu_to_le64(t->to.offset);
+	desc->cookie = 0;
+}
+
+/**
+ * bgdma_desc_tree_p2p() - a message for one member of a tree
+ * @desc: out
+ * @t: uses @class_number, @dest as the rank in the class, @dest_fifo, @length, @from,
+ *	@counter, @remote_counter, @flags, @route, @cookie
+ */
+BGDMA_INLINE void bgdma_desc_tree_p2p(struct bgdma_desc *desc,
+				      const struct bgdma_transfer *t)
+{
+	bgdma__desc_init(desc, BGDMA_OP_TREE_P2P, t);
+	desc->class_prio = t->class_number;
+	desc->dst_fifo = __cpu_to_le16(t->dest_fifo);
+	desc->rec_ctr = bgdma__desc_handle(t->remote_counter);
 }
 
 /**

@@ -35,6 +35,7 @@
 #include <bgdma/inject.h>
 #include <bgdma/gate.h>
 #include <bgdma/group.h>
+#include <bgdma/tree.h>
 #include <bgdma/receive.h>
 #include <bgdma/rget.h>
 #include <bgdma/wait.h>

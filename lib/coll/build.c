@@ -79,6 +79,16 @@ void add_call(struct bgdma_coll_request *r, void (*call)(void *arg), void *arg)
 	add(r, &(struct act){ .kind = ACT_CALL, .call = call, .to = arg });
 }
 
+void add_engines(struct bgdma_coll_request *r, uint8_t op, uint16_t dispatch,
+		 const void *from, void *to, uint64_t bytes)
+{
+	r->engines = true;
+	add(r, &(struct act){ .kind = ACT_ENGINES, .tree_op = op,
+			      .dispatch = dispatch, .from = from, .to = to,
+			      .bytes = bytes });
+	add_round(r);
+}
+
 void add_round(struct bgdma_coll_request *r)
 {
 	add(r, &(struct act){ .kind = ACT_ROUND });

@@ -71,6 +71,7 @@ static void card_swap(struct card *card)
 	card->sink = __cpu_to_le32(card->sink);
 	card->queue = __cpu_to_le32(card->queue);
 	card->failed = __cpu_to_le32(card->failed);
+	card->classes = __cpu_to_le32(card->classes);
 	for (i = 0; i < TAKEN_WORDS; i++)
 		card->taken[i] = __cpu_to_le64(card->taken[i]);
 }

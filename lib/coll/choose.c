@@ -20,6 +20,7 @@ static build_fn *const builder[BGDMA_COLLECTIVE_COUNT][BGDMA_ALGORITHM_COUNT] = 
 		[BGDMA_LINEAR] = broadcast_linear,
 		[BGDMA_TREE] = broadcast_tree,
 		[BGDMA_RING] = broadcast_ring,
+		[BGDMA_ENGINES] = broadcast_engines,
 	},
 	[BGDMA_SCATTER] = { [BGDMA_LINEAR] = scatter_linear },
 	[BGDMA_GATHER] = { [BGDMA_LINEAR] = gather_linear },
@@ -35,11 +36,13 @@ static build_fn *const builder[BGDMA_COLLECTIVE_COUNT][BGDMA_ALGORITHM_COUNT] = 
 	[BGDMA_REDUCE] = {
 		[BGDMA_LINEAR] = reduce_linear,
 		[BGDMA_TREE] = reduce_tree,
+		[BGDMA_ENGINES] = reduce_engines,
 	},
 	[BGDMA_ALLREDUCE] = {
 		[BGDMA_TREE] = allreduce_tree,
 		[BGDMA_DOUBLING] = allreduce_doubling,
 		[BGDMA_RING] = allreduce_ring,
+		[BGDMA_ENGINES] = allreduce_engines,
 	},
 	[BGDMA_REDUCE_SCATTER] = {
 		[BGDMA_TREE] = reduce_scatter_tree,
@@ -70,6 +73,24 @@ static bool is_ordered(const struct bgdma_operator *op)
 	return op->combine && op->ordered;
 }
 
+/* Do the group's engines know what is to be done? */
+static bool engines_can(const struct bgdma_coll_group *g,
+			const struct bgdma_collective *what)
+{
+	uint64_t bytes = what->bytes;
+	uint16_t dispatch;
+
+	if (g->engines.number >= BGDMA_CLASSES_MAX)
+		return false;
+	if (is_reduction(what)) {
+		bytes = what->count * sum_bytes(g, what);
+		if (sum_kind(g, what) == BGDMA_SUM_PLAIN &&
+		    !engines_dispatch(what->op, &dispatch))
+			return false;
+	}
+	return bytes <= BGDMA_LENGTH_MAX;
+}
+
 /* With a ring each block is added up from another member on. */
 static bool is_possible(const struct bgdma_coll_group *g,
 			const struct bgdma_collective *what,
@@ -78,6 +99,8 @@ static bool is_possible(const struct bgdma_coll_group *g,
 	if (algorithm >= BGDMA_ALGORITHM_COUNT ||
 	    !builder[what->kind][algorithm])
 		return false;
+	if (algorithm == BGDMA_ENGINES)
+		return engines_can(g, what);
 	if (is_reduction(what) && algorithm == BGDMA_RING)
 		return !is_ordered(what->op);
 	if (what->kind != BGDMA_ALLGATHER || algorithm != BGDMA_DOUBLING)
@@ -111,6 +134,8 @@ static unsigned int choose(const struct bgdma_coll_group *g,
 {
 	bool is_long = bytes_of(g, what) >= LONG_BYTES;
 
+	if (is_possible(g, what, BGDMA_ENGINES))
+		return BGDMA_ENGINES;
 	switch (what->kind) {
 	case BGDMA_BROADCAST:
 		return is_long && g->size > 2 ? BGDMA_RING : BGDMA_TREE;

@@ -90,8 +90,8 @@ static int on_ready(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	if (packet->bytes)
 		return -EBADMSG;
 	for (g = coll->groups; g; g = g->next)
-		if (g->serial == word >> 2)
-			return ready_take(g, rank, word >> 1 & 1, word & 1);
+		if (g->serial == word >> 3 && (word >> 1 & 3) < ROUNDS)
+			return ready_take(g, rank, word >> 1 & 3, word & 1);
 	return -EBADMSG;
 }
 
@@ -218,6 +218,7 @@ static int objects_get(struct bgdma_coll_group *g, struct card *own)
 	own->queue = bgdma_rgq_id(g->coll->queue);
 	bgdma_endpoint_lock(g->coll->ep);
 	memcpy(own->taken, g->coll->taken, sizeof(own->taken));
+	own->classes = g->coll->classes;
 	bgdma_endpoint_unlock(g->coll->ep);
 	return 0;
 }
@@ -311,12 +312,20 @@ static bool second_ready(void *arg)
 	return all_ready(arg, 1);
 }
 
+static bool engines_ready(void *arg)
+{
+	return all_ready(arg, ROUND_ENGINES);
+}
+
 /* Also what makes members hear of each other's death. */
 static int meet(struct bgdma_coll_group *g, unsigned int round, bool refused)
 {
 	struct bgdma_send_attr send = {
 		.operation = g->coll->ready_id, .type = BGDMA_COLLECTIVE,
-		.word = (uint64_t)g->serial << 2 | round << 1 | refused,
+		.word = (uint64_t)g->serial << 3 | round << 1 | refused,
+	};
+	bool (*const ready[ROUNDS])(void *arg) = {
+		first_ready, second_ready, engines_ready,
 	};
 	uint32_t i;
 	int ret = 0;
@@ -336,8 +345,7 @@ static int meet(struct bgdma_coll_group *g, unsigned int round, bool refused)
 	}
 	/* A signal ends it at nobody: the others would wait for us. */
 	while (!ret) {
-		ret = bgdma_endpoint_wait_until(g->coll->ep, round ?
-						second_ready : first_ready, g,
+		ret = bgdma_endpoint_wait_until(g->coll->ep, ready[round], g,
 						BGDMA_SPIN_THEN_SLEEP, -1);
 		if (ret != -EINTR)
 			break;
@@ -439,6 +447,23 @@ static int group_build(struct bgdma_coll_group *g, const struct card *own,
 	return !ret && g->refused[lines] ? -ENOSPC : ret;
 }
 
+/*
+ * A class of the combining network, if all can have it; else messages do. Who has
+ * bound it uses it when all have.
+ */
+static int group_engines(struct bgdma_coll_group *g, const struct card *cards)
+{
+	int ret, met;
+
+	if (!(g->flags & BGDMA_SPLIT_ENGINES))
+		return 0;
+	ret = engines_build(g, cards);
+	met = meet(g, ROUND_ENGINES, ret < 0);
+	if (met || ret || g->refused[ROUND_ENGINES])
+		engines_end(g);
+	return met;
+}
+
 /* The word of a message has so many bits for the serial. */
 static bool serial_taken(const struct bgdma_coll_group *g)
 {
@@ -455,6 +480,7 @@ static void objects_put(struct bgdma_coll_group *g)
 	unsigned int i;
 
 	number_end(g, false);
+	engines_end(g);
 	for (i = 0; i < AXES; i++)
 		(void)bgdma_counter_free(g->counter[i]);
 	(void)bgdma_counter_free(g->sink);
@@ -494,6 +520,7 @@ static struct bgdma_coll_group *group_add(struct bgdma_coll *coll,
 	g->flags = flags;
 	g->dead = BGDMA_STRANGER;
 	g->number = BGDMA_GROUPS_MAX;
+	engines_none(g);
 	bgdma_endpoint_lock(coll->ep);
 	g->serial = coll->splits++;
 	g->next = coll->groups;
@@ -516,7 +543,7 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 	ret = attr_copy(&a, sizeof(a), attr, size);
 	if (ret)
 		return ret;
-	if (a.flags & ~(BGDMA_SPLIT_PLAIN | (BGDMA_SPLIT_PLAIN - 1)))
+	if (a.flags & ~(BGDMA_SPLIT_ENGINES | (BGDMA_SPLIT_ENGINES - 1)))
 		return -EINVAL;
 	if (!bgdma_endpoint_peer(coll->ep, 0))
 		return -ENOTCONN;
@@ -543,6 +570,8 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 		bgdma_endpoint_unlock(coll->ep);
 		if (!ret)
 			ret = group_build(g, &own, cards);
+		if (!ret)
+			ret = group_engines(g, cards);
 	}
 	bgdma_endpoint_lock(coll->ep);
 	g->made = true;

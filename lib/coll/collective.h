@@ -31,7 +31,8 @@ static inline uint64_t word_of(const struct bgdma_coll_group *g)
 	return (uint64_t)(g->serial & SERIAL_MASK) << SERIAL_SHIFT;
 }
 
-enum act_kind { ACT_SEND, ACT_RECV, ACT_COPY, ACT_COMBINE, ACT_CALL, ACT_ROUND };
+enum act_kind { ACT_SEND, ACT_RECV, ACT_COPY, ACT_COMBINE, ACT_CALL, ACT_ENGINES,
+		ACT_ROUND };
 
 /*
  * @peer: number of the other member
@@ -39,6 +40,7 @@ enum act_kind { ACT_SEND, ACT_RECV, ACT_COPY, ACT_COMBINE, ACT_CALL, ACT_ROUND }
  * @bytes: of memory; of ACT_COMBINE elements
  * @op: of ACT_COMBINE
  * @call: of ACT_CALL, with @to
+ * @tree_op, @dispatch: of ACT_ENGINES
  * @next: of those that wait for the same member
  * @moving: a rendezvous, @id
  */
@@ -50,6 +52,8 @@ struct act {
 	uint64_t bytes;
 	const struct bgdma_operator *op;
 	void (*call)(void *arg);
+	uint8_t tree_op;
+	uint16_t dispatch;
 	struct bgdma_coll_request *request;
 	struct act *next;
 	bool moving;
@@ -72,6 +76,8 @@ struct memory {
  * @word: of its messages
  * @at: the next act
  * @pending: messages of this round that are under way
+ * @engines: some act is the engines'
+ * @waiting: that act, until it is its turn
  * @running: acts are being begun
  * @lacking: there was no memory for an act, or for what it needs
  */
@@ -85,6 +91,8 @@ struct bgdma_coll_request {
 	uint32_t count, room, at;
 	uint32_t pending;
 	struct memory *memory;
+	bool engines;
+	struct act *waiting;
 	bool running, lacking, over;
 	int result;
 };
@@ -194,6 +202,9 @@ void add_combine(struct bgdma_coll_request *r, const void *in, void *inout,
 		 uint64_t count);
 /* What a collective does with its own memory in another way. */
 void add_call(struct bgdma_coll_request *r, void (*call)(void *arg), void *arg);
+/* What the engines do; it is the only one in its round. */
+void add_engines(struct bgdma_coll_request *r, uint8_t op, uint16_t dispatch,
+		 const void *from, void *to, uint64_t bytes);
 void add_round(struct bgdma_coll_request *r);
 /* Nothing, of no memory. */
 static inline void *plus(void *memory, uint64_t bytes)
@@ -268,5 +279,8 @@ void ring_reduce(struct bgdma_coll_request *r, char *work,
 build_fn allreduce_tree, allreduce_doubling, allreduce_ring;
 build_fn reduce_scatter_tree, reduce_scatter_ring;
 build_fn scan_linear, scan_doubling, exscan_linear, exscan_doubling;
+
+/* engines.c */
+build_fn broadcast_engines, reduce_engines, allreduce_engines;
 
 #endif /* BGDMA_COLL_COLLECTIVE_H */

@@ -351,6 +351,8 @@ int coll_work(void *arg)
 	}
 	if (late > 0)
 		done++;
+	for (g = coll->groups; g; g = g->next)
+		done += engines_work(g);
 	if (bgdma_likely(!coll->telling))
 		return done ? done : late;
 	for (g = coll->groups; g; g = g->next) {

@@ -10,9 +10,11 @@
 #include <bgdma/coll.h>
 
 #include "../attr.h"
+#include "engines.h"
 
 #define AXES	3
-#define ROUNDS	2	/* by lines, or by plain packets instead */
+#define ROUNDS	3	/* by lines, or by plain packets instead; the engines */
+#define ROUND_ENGINES	2
 
 /* The slots of a group, the same at all members. 0 is no place to a builder. */
 enum slot { SLOT_QUEUE = 0, SLOT_MEMORY = 1, SLOT_SINK = 2, SLOT_COUNTERS = 3,
@@ -27,6 +29,7 @@ enum slot { SLOT_QUEUE = 0, SLOT_MEMORY = 1, SLOT_SINK = 2, SLOT_COUNTERS = 3,
 
 /*
  * What each process tells of itself: see bgdma_coll_split().
+ * @classes: a bit for each class that it cannot use
  * @taken: a bit for each number of a group that it cannot use
  */
 struct card {
@@ -38,6 +41,8 @@ struct card {
 	uint32_t sink;
 	uint32_t queue;
 	uint32_t failed;
+	uint32_t classes;
+	uint32_t resv;
 	uint64_t taken[TAKEN_WORDS];
 };
 
@@ -85,9 +90,9 @@ struct step {
 
 /* What a process has said (by round), and whether it is another member. */
 #define SAID_READY(round)	(1U << (round))
-#define SAID_REFUSED(round)	(4U << (round))
-#define SAID_MEMBER		16U
-#define SAID_GONE		32U
+#define SAID_REFUSED(round)	(8U << (round))
+#define SAID_MEMBER		64U
+#define SAID_GONE		128U
 
 /*
  * @serial: of the split
@@ -146,6 +151,7 @@ struct bgdma_coll_group {
 	struct bgdma_coll_request *requests;
 	uint32_t collectives, stop_told;
 	bool stopped, late;
+	struct engines engines;
 };
 
 struct bgdma_coll {
@@ -158,6 +164,7 @@ struct bgdma_coll {
 	struct cards cards[2];	/* by the last bit of the split's serial */
 	uint32_t splits;
 	uint64_t taken[TAKEN_WORDS];
+	uint32_t classes;	/* that are taken */
 	bool open;		/* the queue, to the job */
 	bool *down;		/* by rank */
 	uint32_t telling;	/* groups that have to say that they gave up */

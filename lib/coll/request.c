@@ -33,6 +33,8 @@ static void request_over(struct bgdma_coll_request *r)
 		link = &(*link)->next;
 	*link = r->next;
 	r->over = true;
+	if (r->engines)
+		engines_next(r->group);
 	coll_stop_idle(r->group);
 }
 
@@ -55,6 +57,10 @@ static void act_begin(struct bgdma_coll_request *r, struct act *act)
 		break;
 	case ACT_CALL:
 		act->call(act->to);
+		break;
+	case ACT_ENGINES:
+		r->pending++;
+		act_engines(act);
 		break;
 	case ACT_ROUND:
 		break;

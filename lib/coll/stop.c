@@ -55,6 +55,7 @@ void coll_stop(struct bgdma_coll_group *g, int error)
 		if (!r->result)
 			r->result = group_failure(g);
 	pieces_drop(g);
+	engines_break(g);
 	for (r = g->requests; r; r = r->next)
 		rendezvous_cancel(r);
 	/* A barrier that others are through may be over for us, too. */

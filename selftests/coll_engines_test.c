@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Collectives by the combining network: which are, in which order, and what becomes of
+ * a group of which a member dies or means something else.
+ */
+#include <bgdma/collective.h>
+
+#include "kselftest_harness.h"
+#include "coll_util.h"
+
+FIXTURE(engines) {
+};
+
+FIXTURE_SETUP(engines)
+{
+	board = shared(sizeof(*board));
+}
+
+FIXTURE_TEARDOWN(engines)
+{
+}
+
+static const struct bgdma_operator sum = { .reduction = BGDMA_SUM,
+					   .element = BGDMA_S64 };
+
+static int split(struct caller *c, struct bgdma_coll_group **group)
+{
+	return bgdma_coll_split(c->coll, &(struct bgdma_split_attr){
+		.flags = BGDMA_SPLIT_ENGINES }, group);
+}
+
+static int world(struct caller *c)
+{
+	require_is(0, caller_open(c, 1));
+	return split(c, &c->group);
+}
+
+static struct bgdma_collective allreduce(int64_t *value, uint64_t count)
+{
+	return (struct bgdma_collective){
+		.kind = BGDMA_ALLREDUCE, .algorithm = BGDMA_ENGINES,
+		.out = value, .count = count, .op = &sum,
+	};
+}
+
+/* ---- Which -------------------------------------------------------------- */
+
+static int choose(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_operator op = sum;
+	struct bgdma_collective what = { .kind = BGDMA_ALLREDUCE, .count = 1,
+					 .op = &op };
+	struct bgdma_coll_group *plain;
+	struct caller c;
+	double value = 1;
+
+	(void)arg;
+	(void)rank;
+	(void)size;
+	require_is(0, world(&c));
+	what.out = &value;
+	require_is(BGDMA_ENGINES, bgdma_coll_algorithm(c.group, &what));
+	op.element = BGDMA_F64;
+	require_is(BGDMA_ENGINES, bgdma_coll_algorithm(c.group, &what));
+	what.summation = BGDMA_SUM_PLAIN;
+	require_is(BGDMA_DOUBLING, bgdma_coll_algorithm(c.group, &what));
+	what.algorithm = BGDMA_ENGINES;
+	require_is(-EINVAL, bgdma_coll_algorithm(c.group, &what));
+	op.element = BGDMA_S8;
+	require_is(-EINVAL, bgdma_coll_run(c.group, &what));
+	op.element = BGDMA_S32;
+	op.reduction = BGDMA_PROD;
+	require_is(-EINVAL, bgdma_coll_run(c.group, &what));
+	op.reduction = BGDMA_BXOR;
+	require_is(BGDMA_ENGINES, bgdma_coll_algorithm(c.group, &what));
+	/* A group that did not ask for them. */
+	require_is(0, bgdma_coll_split(c.coll, NULL, &plain));
+	require_is(-EINVAL, bgdma_coll_algorithm(plain, &what));
+	bgdma_coll_group_destroy(plain);
+	place(0, size);
+	return caller_close(&c);
+}
+
+TEST_F(engines, dp8_which_are_theirs)
+{
+	EXPECT_TRUE(job_run(3, choose, NULL, -1));
+}
+
+/* ---- In which order ------------------------------------------------------ */
+
+#define MANY	12
+
+/* Several at once, and each member waits for them in another order. */
+static int at_once(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_coll_request *r[MANY];
+	int64_t value[MANY][300];
+	struct caller c;
+	uint32_t i, k;
+
+	(void)arg;
+	require_is(0, world(&c));
+	for (i = 0; i < MANY; i++) {
+		/* By messages, too; and one that both take part in. */
+		struct bgdma_collective what = allreduce(value[i], 300);
+
+		if (i % 3 == 1)
+			what.algorithm = BGDMA_DOUBLING;
+		if (i % 3 == 2) {
+			what.kind = BGDMA_REDUCE;
+			what.root = size - 1;
+		}
+		for (k = 0; k < 300; k++)
+			value[i][k] = i * 1000 + k + rank;
+		require_is(0, bgdma_coll_start(c.group, &what, &r[i]));
+	}
+	for (i = 0; i < MANY; i++) {
+		uint32_t at = (i * 5 + rank) % MANY;
+
+		require_is(0, bgdma_coll_request_wait(&r[at],
+						      BGDMA_SPIN_THEN_SLEEP,
+						      -1));
+		if (at % 3 == 2 && rank != size - 1)
+			continue;
+		for (k = 0; k < 300; k++)
+			require_is((int64_t)(size * (at * 1000 + k) +
+					     size * (size - 1) / 2),
+				   value[at][k]);
+	}
+	place(0, size);
+	return caller_close(&c);
+}
+
+TEST_F(engines, dp8_several_at_once)
+{
+	EXPECT_TRUE(job_run(4, at_once, NULL, -1));
+}
+
+/* More groups than a context has classes: the others go by messages. */
+static int too_many(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_coll_group *group[BGDMA_CLASSES_MAX + 2];
+	uint32_t i, by_engines = 0;
+	struct caller c;
+
+	(void)arg;
+	require_is(0, caller_open(&c, 1));
+	c.group = NULL;
+	for (i = 0; i < BGDMA_CLASSES_MAX + 2; i++) {
+		int64_t value = rank;
+		struct bgdma_collective what = allreduce(&value, 1);
+
+		require_is(0, split(&c, &group[i]));
+		what.algorithm = BGDMA_ALGORITHM_AUTO;
+		by_engines += bgdma_coll_algorithm(group[i], &what) ==
+			      BGDMA_ENGINES;
+		require_is(0, bgdma_coll_run(group[i], &what));
+		require_is((int64_t)(size * (size - 1) / 2), value);
+	}
+	/* FIFOs end before classes do. */
+	require(by_engines > 4);
+	require(by_engines <= BGDMA_CLASSES_MAX);
+	place(0, size);
+	for (i = 0; i < BGDMA_CLASSES_MAX + 2; i++)
+		bgdma_coll_group_destroy(group[i]);
+	/* They are to be had again. */
+	require_is(0, split(&c, &c.group));
+	{
+		int64_t value = 1;
+		struct bgdma_collective what = allreduce(&value, 1);
+
+		require_is(0, bgdma_coll_run(c.group, &what));
+		require_is((int64_t)size, value);
+	}
+	place(1, size);
+	return caller_close(&c);
+}
+
+TEST_F(engines, dp8_more_groups_than_classes)
+{
+	EXPECT_TRUE(job_run(2, too_many, NULL, -1));
+}
+
+/* ---- Ends ----------------------------------------------------------------- */
+
+static int dies(uint32_t rank, uint32_t size, void *arg)
+{
+	int64_t value[1000] = { 0 };
+	struct bgdma_collective what = allreduce(value, 1000);
+	struct caller c;
+	int ret;
+
+	(void)arg;
+	require_is(0, world(&c));
+	require_is(0, bgdma_coll_run(c.group, &what));
+	place(0, size);
+	if (rank == 1)
+		_exit(0);
+	ret = bgdma_coll_run(c.group, &what);
+	require_is(-EHOSTDOWN, ret);
+	require_is(1, bgdma_coll_dead(c.group));
+	require_is(-EHOSTDOWN, bgdma_coll_run(c.group, &what));
+	return caller_close(&c);
+}
+
+TEST_F(engines, x3_a_member_that_dies)
+{
+	EXPECT_TRUE(job_run(5, dies, NULL, 1));
+}
+
+static int differs(uint32_t rank, uint32_t size, void *arg)
+{
+	int64_t value[1000] = { 0 };
+	struct bgdma_collective what = allreduce(value, rank == 2 ? 999 : 1000);
+	struct caller c;
+	int ret;
+
+	(void)arg;
+	require_is(0, world(&c));
+	ret = bgdma_coll_run(c.group, &what);
+	/* Who hears of it from another hears that the group is over. */
+	require(ret == -EBADMSG || ret == -EIO);
+	require(bgdma_coll_run(c.group, &what) < 0);
+	place(0, size);
+	return caller_close(&c);
+}
+
+TEST_F(engines, dp8_a_member_that_means_another)
+{
+	EXPECT_TRUE(job_run(4, differs, NULL, -1));
+}
+
+/* One destroys the group while the others are in a collective. */
+static int gives_up(uint32_t rank, uint32_t size, void *arg)
+{
+	int64_t value = 1;
+	struct bgdma_collective what = allreduce(&value, 1);
+	struct caller c;
+
+	(void)arg;
+	require_is(0, world(&c));
+	if (rank == 0) {
+		bgdma_coll_group_destroy(c.group);
+		c.group = NULL;
+	} else {
+		require(bgdma_coll_run(c.group, &what) < 0);
+	}
+	place(0, size);
+	return caller_close(&c);
+}
+
+TEST_F(engines, dp8_a_member_that_gives_up)
+{
+	EXPECT_TRUE(job_run(3, gives_up, NULL, -1));
+}
+
+TEST_HARNESS_MAIN
