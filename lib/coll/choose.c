@@ -8,8 +8,6 @@
 #include "../attr.h"
 #include "collective.h"
 
-/* From here on bytes cost more than messages. */
-#define LONG_BYTES	32768U
 /* So many can all be served at once. */
 #define FEW		4U
 
@@ -129,6 +127,13 @@ static uint64_t bytes_of(const struct bgdma_coll_group *g,
 	return sum / (g->size ? g->size : 1);
 }
 
+/* Members that a ring is faster for: of two each saves half of making a sum. */
+static uint32_t ring_least(const struct bgdma_coll_group *g,
+			   const struct bgdma_collective *what)
+{
+	return sum_kind(g, what) == BGDMA_SUM_PLAIN ? 3 : 2;
+}
+
 static unsigned int choose(const struct bgdma_coll_group *g,
 			   const struct bgdma_collective *what)
 {
@@ -147,8 +152,8 @@ static unsigned int choose(const struct bgdma_coll_group *g,
 	case BGDMA_REDUCE:
 		return BGDMA_TREE;
 	case BGDMA_ALLREDUCE:
-		return is_long && g->size > 2 && !is_ordered(what->op) ?
-		       BGDMA_RING : BGDMA_DOUBLING;
+		return is_long && g->size >= ring_least(g, what) &&
+		       !is_ordered(what->op) ? BGDMA_RING : BGDMA_DOUBLING;
 	case BGDMA_REDUCE_SCATTER:
 		return is_ordered(what->op) ? BGDMA_TREE : BGDMA_RING;
 	case BGDMA_SCAN:

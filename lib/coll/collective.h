@@ -16,6 +16,8 @@
 
 /* Longer messages cross by rendezvous. */
 #define EAGER_MAX	4096U
+/* From here on bytes cost more than messages. */
+#define LONG_BYTES	32768U
 /* What a message takes beside its bytes, where it waits for its receiver. */
 #define MESSAGE_COST	128U
 

@@ -287,9 +287,13 @@ static void codes_build(struct bgdma_coll_request *r, const struct sum *s,
 		.kind = BGDMA_ALLREDUCE, .out = s->code, .count = s->count,
 	};
 
+	/* They are an eighth of what follows. */
+	if (algorithm == BGDMA_RING && s->count * sizeof(*s->code) < LONG_BYTES)
+		algorithm = BGDMA_DOUBLING;
+	else if (algorithm == BGDMA_LINEAR)
+		algorithm = BGDMA_TREE;
 	r->op = &max_16;
-	reduction_build(r, &pass, algorithm == BGDMA_LINEAR ? BGDMA_TREE :
-							      algorithm);
+	reduction_build(r, &pass, algorithm);
 	add_round(r);
 }
 
