@@ -3,6 +3,8 @@
  * Collectives by the combining network: which are, in which order, and what becomes of
  * a group of which a member dies or means something else.
  */
+#include <signal.h>
+
 #include <bgdma/collective.h>
 
 #include "kselftest_harness.h"
@@ -14,6 +16,7 @@ FIXTURE(engines) {
 FIXTURE_SETUP(engines)
 {
 	board = shared(sizeof(*board));
+	partition_new("8x1x1", "");
 }
 
 FIXTURE_TEARDOWN(engines)
@@ -195,7 +198,7 @@ static int dies(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, bgdma_coll_run(c.group, &what));
 	place(0, size);
 	if (rank == 1)
-		_exit(0);
+		raise(SIGKILL);
 	ret = bgdma_coll_run(c.group, &what);
 	require_is(-EHOSTDOWN, ret);
 	require_is(1, bgdma_coll_dead(c.group));

@@ -326,6 +326,9 @@ TEST_F(broken, dma8_nowhere_to_land)
 		if (i == 3)
 			d.u.at.dst_off = htole64(m->mem.bytes - 8999);
 		if (i == 4)
+			d.u.at.dst_region = htole32(0x12345);
+		/* This one does not want it. */
+		if (i == 5)
 			d.u.at.dst_region = htole32(BGDMA_NONE);
 		tree_begin(m, &d);
 	}

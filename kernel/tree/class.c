@@ -267,12 +267,8 @@ static bool bgdma_class_quiet(struct bgdma_class *cls)
 	u32 i;
 
 	spin_lock(&cls->lock);
-	quiet = cls->base == cls->next[BGDMA_SOURCE_OWN];
-	for (i = 0; i < 2; i++)
-		if (cls->edge[BGDMA_EDGE_DOWN + i].there &&
-		    cls->base != cls->next[BGDMA_SOURCE_CHILD + i])
-			quiet = false;
-	quiet = quiet || cls->code;
+	/* Children who are ahead hear that this one left. */
+	quiet = cls->code || cls->base == cls->next[BGDMA_SOURCE_OWN];
 	for (i = 0; i < BGDMA_EDGES && quiet; i++)
 		quiet = bgdma_edge_quiet(&cls->edge[i]);
 	spin_unlock(&cls->lock);

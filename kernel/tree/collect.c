@@ -259,7 +259,8 @@ static void bgdma_post_begin(struct bgdma_class *cls, struct bgdma_stream *s)
 	piece = bgdma_ask_piece(cls, &post->ask);
 	packets = total ? DIV_ROUND_UP(total, piece) : 1;
 	post->last = post->first + packets - 1;
-	post->left = bgdma_result_bytes(cls, &post->ask, total);
+	if (post->region != BGDMA_NONE)
+		post->left = bgdma_result_bytes(cls, &post->ask, total);
 	cls->poster = s;
 }
 

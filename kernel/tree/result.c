@@ -80,7 +80,9 @@ static bool bgdma_result_land(struct bgdma_class *cls, struct bgdma_landing *l)
 	    !bgdma_class_before(cls->landed, cls->next[BGDMA_SOURCE_OWN]))
 		return false;
 	l->post = *post;
-	l->n = bgdma_result_bytes(cls, &slot->ask, slot->n);
+	l->n = 0;
+	if (post->region != BGDMA_NONE)
+		l->n = bgdma_result_bytes(cls, &slot->ask, slot->n);
 	l->last = cls->landed == post->last;
 	l->fault.code = BGDMA_OK;
 	if (!post->failed && l->n)

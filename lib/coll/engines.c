@@ -146,9 +146,21 @@ void engines_end(struct bgdma_coll_group *g)
 
 void engines_break(struct bgdma_coll_group *g)
 {
-	if (g->engines.number < BGDMA_CLASSES_MAX)
-		(void)bgdma_class_unbind(bgdma_endpoint_ctx(g->coll->ep),
-					 g->engines.number, BGDMA_CLASS_BREAK);
+	struct bgdma_coll_request *r, *next;
+
+	if (g->engines.number >= BGDMA_CLASSES_MAX)
+		return;
+	(void)bgdma_class_unbind(bgdma_endpoint_ctx(g->coll->ep),
+				 g->engines.number, BGDMA_CLASS_BREAK);
+	/* What is under way ends by its counter; those behind it have no turn. */
+	for (r = g->requests; r; r = next) {
+		struct act *act = r->waiting;
+
+		next = r->next;
+		r->waiting = NULL;
+		if (act)
+			act_done(act, -EIO);
+	}
 }
 
 /* ---- Memory -------------------------------------------------------------- */

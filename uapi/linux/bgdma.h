@@ -278,8 +278,8 @@ enum bgdma_tree_type {
  * contributes (BCAST: at the root of the class), and @inj_ctr moves when that has
  * left; the target place, of this context too, is where the result lands (REDUCE:
  * at the root; BCAST: at the others), where @rec_ctr counts it, or with
- * BGDMA_DESC_OPS the end of the collective, at any member. A place that is not
- * used may be BGDMA_NONE.
+ * BGDMA_DESC_OPS the end of the collective, at any member. A target place that is
+ * BGDMA_NONE gets nothing, and a source place that is not used may be BGDMA_NONE.
  * BGDMA_OP_TREE_P2P is a message of packets as BGDMA_OP_MEMFIFO, but @dst_rank is
  * the rank in the class, and the payload begins with an operation identifier.
  *
