@@ -373,6 +373,23 @@ TEST_F(tree, dp7_who_is_not_seen)
 		     "    waits for test/2.0, which is not seen\n", self->out);
 }
 
+/* More packets than there is room for: the FIFO waits for its own class. */
+TEST_F(tree, dma8_a_fifo_waits_for_its_class)
+{
+	struct inj *inj = &self->t.m[4].inj;
+
+	begin(&self->t, 4, BGDMA_OP_TREE_ALLREDUCE, ADD, VECTOR_MAX);
+	ASSERT_TRUE(until(load(&inj->kern->state) == BGDMA_FIFO_BLOCKED));
+	ASSERT_EQ(1, look(&self->l, 4, CLASS, &self->s));
+	EXPECT_EQ(16, self->s.m[0].value[BGDMA_A_TREE_SLOTS]);
+	EXPECT_EQ(0, run_tool("fifo show test/4.0", self->out,
+			      sizeof(self->out)));
+	EXPECT_NE(NULL, strstr(self->out,
+			       "    waits for class 3 of test/4.0\n")) {
+		TH_LOG("%s", self->out);
+	}
+}
+
 /* ---- Who broke it -------------------------------------------------------- */
 
 static bool all_blame(struct link *l, int code, uint32_t rank,
