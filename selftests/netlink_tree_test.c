@@ -311,6 +311,44 @@ TEST_F(tree, dp7_who_is_missing)
 	}
 }
 
+static void take_packets(struct nlattr **attrs, void *arg)
+{
+	struct nlattr *stats[BGDMA_A_STATS_MAX + 1];
+
+	must(nla_parse_nested(stats, BGDMA_A_STATS_MAX, attrs[BGDMA_A_CTX_STATS],
+			      NULL) ? -EPROTO : 0);
+	*(uint64_t *)arg = nla_get_u64(stats[BGDMA_A_STATS_PACKETS]);
+}
+
+/* Packets that a context has sent in all. */
+static uint64_t ctx_packets(struct link *l, uint32_t rank)
+{
+	struct nl_msg *msg = request(l, BGDMA_CMD_CTX_GET, NLM_F_DUMP);
+	uint64_t packets = 0;
+	struct answer a = { .each = take_packets, .arg = &packets };
+
+	nla_put_string(msg, BGDMA_A_CTX_PARTITION, PARTITION);
+	nla_put_u32(msg, BGDMA_A_CTX_RANK, rank);
+	must(ask(l, msg, &a));
+	return packets;
+}
+
+/* What goes along the edges is the work of the context, bound or not any more. */
+TEST_F(tree, dp7_edges_are_counted)
+{
+	uint32_t i;
+
+	for (i = 0; i < MEMBERS; i++)
+		begin(&self->t, i, BGDMA_OP_TREE_ALLREDUCE, ADD, 64);
+	EXPECT_TRUE(until(all_in(&self->l, BGDMA_CLASS_STATE_IDLE, &self->s) &&
+			  self->s.m[1].value[BGDMA_A_TREE_OLDEST] == 1));
+	/* Its own, and one to each of three neighbours. */
+	EXPECT_TRUE(until(ctx_packets(&self->l, 1) == 4));
+	EXPECT_TRUE(until(!class_unbind(&self->t.m[1].n, CLASS, 0)));
+	/* And to each the word that it left. */
+	EXPECT_EQ(7, ctx_packets(&self->l, 1));
+}
+
 /* Nobody has come but one; whoever has not begun knows nothing of it. */
 TEST_F(tree, dp7_all_but_one_are_missing)
 {
