@@ -66,22 +66,31 @@ FIXTURE(filter) {
 FIXTURE_VARIANT(filter) {
 	int cmd;
 	bool has_ctx;
+	int output;	/* first attribute that is output only */
 };
 
 FIXTURE_VARIANT_ADD(filter, node) {
-	.cmd = BGDMA_CMD_NODE_GET,
+	.cmd = BGDMA_CMD_NODE_GET, .output = BGDMA_A_NODE_X,
 };
 
 FIXTURE_VARIANT_ADD(filter, ctx) {
 	.cmd = BGDMA_CMD_CTX_GET, .has_ctx = true,
+	.output = BGDMA_A_CTX_INCARNATION,
 };
 
 FIXTURE_VARIANT_ADD(filter, counter) {
 	.cmd = BGDMA_CMD_COUNTER_GET, .has_ctx = true,
+	.output = BGDMA_A_COUNTER_KIND,
 };
 
 FIXTURE_VARIANT_ADD(filter, fifo) {
 	.cmd = BGDMA_CMD_FIFO_GET, .has_ctx = true,
+	.output = BGDMA_A_FIFO_KIND,
+};
+
+FIXTURE_VARIANT_ADD(filter, tree) {
+	.cmd = BGDMA_CMD_TREE_GET, .has_ctx = true,
+	.output = BGDMA_A_TREE_INSTANCE,
 };
 
 FIXTURE_SETUP(filter)
@@ -138,8 +147,7 @@ TEST_F(filter, unknown_attributes)
 {
 	struct nl_msg *msg = request(&self->l, variant->cmd, NLM_F_DUMP);
 
-	/* The first that is output only. */
-	nla_put_u32(msg, variant->has_ctx ? 4 : 3, 1);
+	nla_put_u32(msg, variant->output, 1);
 	EXPECT_EQ(-EINVAL, ask(&self->l, msg, &self->a));
 	EXPECT_STREQ("Unknown attribute type", self->a.text);
 }

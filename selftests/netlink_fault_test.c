@@ -6,6 +6,7 @@
  */
 #include "kselftest_harness.h"
 #include "fault.h"
+#include "tree.h"
 
 #define NAME	"fault"
 
@@ -73,6 +74,7 @@ PREPARE_DUMP(nodes, BGDMA_CMD_NODE_GET)
 PREPARE_DUMP(contexts, BGDMA_CMD_CTX_GET)
 PREPARE_DUMP(counters, BGDMA_CMD_COUNTER_GET)
 PREPARE_DUMP(fifos, BGDMA_CMD_FIFO_GET)
+PREPARE_DUMP(classes, BGDMA_CMD_TREE_GET)
 
 static const struct faulty requests[] = {
 	FAULTY_MAY("PARTITION_NEW", prepare_new, fault_request, gone),
@@ -86,6 +88,7 @@ static const struct faulty requests[] = {
 	FAULTY_MAY("CTX_GET dump", prepare_contexts, fault_request, NULL),
 	FAULTY_MAY("COUNTER_GET dump", prepare_counters, fault_request, NULL),
 	FAULTY_MAY("FIFO_GET dump", prepare_fifos, fault_request, NULL),
+	FAULTY_MAY("TREE_GET dump", prepare_classes, fault_request, NULL),
 };
 
 FIXTURE(fault)
@@ -100,6 +103,7 @@ FIXTURE_SETUP(fault)
 	if (why)
 		SKIP(return, "%s", why);
 	pair_new(&self->ends[0], &self->ends[1]);
+	must(class_of_two(&self->ends[0].n, &self->ends[1].n));
 }
 
 FIXTURE_TEARDOWN(fault)

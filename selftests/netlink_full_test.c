@@ -7,7 +7,7 @@
 
 #include "kselftest_harness.h"
 #include "netlink_util.h"
-#include "utils.h"
+#include "tree.h"
 
 #define NODES		48
 #define ROOM_MIN	3900	/* the kernel takes a page at least */
@@ -28,6 +28,7 @@ FIXTURE_VARIANT_ADD(full, node) { BGDMA_CMD_NODE_GET };
 FIXTURE_VARIANT_ADD(full, ctx) { BGDMA_CMD_CTX_GET };
 FIXTURE_VARIANT_ADD(full, counter) { BGDMA_CMD_COUNTER_GET };
 FIXTURE_VARIANT_ADD(full, fifo) { BGDMA_CMD_FIFO_GET };
+FIXTURE_VARIANT_ADD(full, tree) { BGDMA_CMD_TREE_GET };
 
 /* One of everything, an error to be shown, and a FIFO that waits. */
 static void furnish(struct node *n, __u32 rank)
@@ -51,6 +52,7 @@ static void furnish(struct node *n, __u32 rank)
 	d = d_local_memfifo(rec.id, mem.handle, 0, (__u32)mem.bytes);
 	inject(&inj, &d);
 	must(until(load(&inj.kern->state) == BGDMA_FIFO_BLOCKED) ? 0 : -ETIME);
+	must(class_of_two(n, n - !!rank));
 }
 
 FIXTURE_SETUP(full)

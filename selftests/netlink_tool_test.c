@@ -12,7 +12,8 @@
 
 #include "kselftest_harness.h"
 #include "netlink_veth.h"
-#include "utils.h"
+#include "tool.h"
+#include "tree.h"
 
 FIXTURE(tool) {
 	char out[64 * 1024];
@@ -25,22 +26,6 @@ FIXTURE_SETUP(tool)
 
 FIXTURE_TEARDOWN(tool)
 {
-}
-
-/* Run `bgdma WORDS`: its exit code; what it printed to both is in @out. */
-static int run_tool(const char *words, char *out, size_t size)
-{
-	char line[256];
-	size_t n;
-	FILE *f;
-
-	snprintf(line, sizeof(line), "bgdma %s 2>&1", words);
-	f = popen(line, "r");
-	if (!f)
-		return -errno;
-	n = fread(out, 1, size - 1, f);
-	out[n] = '\0';
-	return WEXITSTATUS(pclose(f));
 }
 
 #define RUN(words) run_tool(words, self->out, sizeof(self->out))
@@ -102,6 +87,18 @@ static const struct told errors[] = {
 	{ "ctx show test/1.", 1, "Error: \"1.\" is not a rank.\n" },
 	{ "ctx show test/1.x", 1, "Error: \"1.x\" is not a context.\n" },
 	{ "fifo show test/1.2.3", 1, "Error: \"1.2.3\" is not a context.\n" },
+	{ "tree bogus", 1,
+	  "Error: \"bogus\" is unknown, try \"bgdma help\".\n" },
+	{ "tree show test class", 1, "Error: \"class\" needs a value.\n" },
+	{ "tree show test class x", 1,
+	  "Error: class: \"x\" is not a number.\n" },
+	{ "tree show test waits class 1", 1,
+	  "Error: \"class\" is unknown.\n" },
+	{ "tree show test/1.x", 1, "Error: \"1.x\" is not a context.\n" },
+	{ "tree show nowhere waits", 2,
+	  "Error: bgdma: no such partition in this network namespace.\n" },
+	{ "tree show test class 16", 2,
+	  "Error: integer out of range, must be 0 to 15.\n" },
 	{ "stat bogus", 1, "Error: \"bogus\" is one word too many.\n" },
 	{ "partition show nowhere", 2,
 	  "Error: bgdma: no such partition in this network namespace.\n" },
@@ -277,6 +274,63 @@ TEST_F(tool, everything)
 	EXPECT_STARTS("partitions 1 nodes 2 contexts 2 ");
 	node_close(&a.n);
 	node_close(&b.n);
+}
+
+static void take_part(struct member *m, __u8 class, __u32 length)
+{
+	struct bgdma_desc d = d_tree(m, BGDMA_OP_TREE_ALLREDUCE, 0, length);
+
+	d.class_prio = class;
+	d.rec_ctr = htole32(BGDMA_NONE);
+	inject(&m->inj, &d);
+}
+
+/* A class that was broken, and one that waits for its root. */
+TEST_F(tool, trees)
+{
+	struct tree t = { 0 };
+	__u32 i;
+
+	tree_new(&t, 3, 8);
+	for (i = 0; i < 3; i++) {
+		must(tree_bind(&t, i, 5, 4));
+		/* First, since an error stops the FIFO. */
+		if (i)
+			take_part(&t.m[i], 5, 10000);
+		take_part(&t.m[i], CLASS, i == 1 ? 80 : 64);
+	}
+	EXPECT_TRUE(until(!RUN("tree show test/0.0 class 5") &&
+			  !strcmp(self->out,
+				  "test/0.0 class 5: waits member 0 of 3 root"
+				  " instance 82\n"
+				  "    slots 3/4 packet 4096 oldest 0 combined 3"
+				  " collectives 0\n"
+				  "    waits for its own context\n"
+				  "    child test/1.0\n"
+				  "    descriptors 0 packets 0 bytes-copied 0"
+				  " errors 0 blocked 0\n"
+				  "    child test/2.0\n"
+				  "    descriptors 0 packets 0 bytes-copied 0"
+				  " errors 0 blocked 0\n"))) {
+		TH_LOG("%s", self->out);
+	}
+	EXPECT_TRUE(until(!RUN("tree show test/2 class 3") &&
+			  strstr(self->out, "    error tree-mismatch by"
+				 " test/1.0\n")));
+	EXPECT_EQ(0, RUN("tree show test/2 class 5"));
+	EXPECT_HAS("    parent test/0.0: waits for it\n"
+		   "    descriptors 3 packets 3 bytes-copied 10000 ");
+	expect_json(_metadata, "tree", "-j tree show test", self->out,
+		    sizeof(self->out));
+	EXPECT_EQ(0, RUN("tree show test waits"));
+	EXPECT_STREQ("test class 5 instance 82: 3 of 3 members seen\n"
+		     "    waits for test/0.0\n", self->out);
+	expect_json(_metadata, "tree-waits", "-j tree show test waits",
+		    self->out, sizeof(self->out));
+	EXPECT_STREQ("[{\"partition\":\"test\",\"class\":5,\"instance\":82,"
+		     "\"members\":3,\"seen\":3,\"missing\":[{\"rank\":0,"
+		     "\"ctx\":0,\"seen\":true}]}]\n", self->out);
+	tree_close(&t);
 }
 
 TEST_F(tool, links)

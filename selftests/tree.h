@@ -50,6 +50,22 @@ static inline int class_unbind(struct node *n, __u32 number, __u32 flags)
 	return bg_ioctl(n->fd, BGDMA_IOC_CLASS_UNBIND, &c);
 }
 
+/* A node binds a class whose root another is, or itself. */
+static inline int class_of_two(struct node *n, const struct node *root)
+{
+	const struct bgdma_group_member who[] = {
+		{ .rank = root->at.rank, .ctx = root->at.ctx,
+		  .incarnation = root->at.incarnation },
+		{ .rank = n->at.rank, .ctx = n->at.ctx,
+		  .incarnation = n->at.incarnation },
+	};
+	bool two = n != root;
+
+	return class_bind(n, &(struct bgdma_class_bind){
+		.number = CLASS, .instance = INSTANCE, .rank = two,
+		.member_count = 1 + two, .members = (uintptr_t)who });
+}
+
 /* Member @i binds a class of all, in their order. */
 static inline int tree_bind(struct tree *t, __u32 i, __u32 number, __u32 window)
 {

@@ -16,13 +16,16 @@ BGDMA_SAME(PARTITION_NAME, CTX_PARTITION);
 BGDMA_SAME(NODE_PARTITION, CTX_PARTITION);
 BGDMA_SAME(COUNTER_PARTITION, CTX_PARTITION);
 BGDMA_SAME(FIFO_PARTITION, CTX_PARTITION);
+BGDMA_SAME(TREE_PARTITION, CTX_PARTITION);
 BGDMA_SAME(LINK_PARTITION, CTX_PARTITION);
 BGDMA_SAME(PEER_PARTITION, CTX_PARTITION);
 BGDMA_SAME(NODE_RANK, CTX_RANK);
 BGDMA_SAME(COUNTER_RANK, CTX_RANK);
 BGDMA_SAME(FIFO_RANK, CTX_RANK);
+BGDMA_SAME(TREE_RANK, CTX_RANK);
 BGDMA_SAME(COUNTER_CTX, CTX_CTX);
 BGDMA_SAME(FIFO_CTX, CTX_CTX);
+BGDMA_SAME(TREE_CTX, CTX_CTX);
 
 /*
  * Narrow a dump down to what the request names. Not in .start, where 6.1 has no
@@ -282,7 +285,7 @@ void *bgdma_dump_message(struct sk_buff *skb, struct netlink_callback *cb,
 
 /**
  * bgdma_put_place() - say which context an object belongs to
- * @skb: message about a context, counter or FIFO
+ * @skb: message about a context, counter, FIFO or class
  * @ctx: owner of the object
  *
  * Return: 0 or -EMSGSIZE.

@@ -27,7 +27,8 @@ static int bgdma_put_fifo(struct sk_buff *skb, struct bgdma_ctx *ctx, u32 kind,
 
 static bool bgdma_is_local(u8 op)
 {
-	return op == BGDMA_OP_LOCAL_MEMFIFO || op == BGDMA_OP_LOCAL_COPY;
+	return op == BGDMA_OP_LOCAL_MEMFIFO || op == BGDMA_OP_LOCAL_COPY ||
+	       bgdma_op_is_tree(op);
 }
 
 /* Whom a parked stream waits for. */

@@ -116,6 +116,14 @@ static const struct genl_ops bgdma_ops[] = {
 		.maxattr	= ARRAY_SIZE(bgdma_route_get_policy) - 1,
 		.doit		= bgdma_route_get_doit,
 	},
+	{
+		.cmd		= BGDMA_CMD_TREE_GET,
+		.policy		= bgdma_tree_get_policy,
+		.maxattr	= ARRAY_SIZE(bgdma_tree_get_policy) - 1,
+		.start		= bgdma_dump_start,
+		.dumpit		= bgdma_tree_get_dumpit,
+		.done		= bgdma_dump_done,
+	},
 };
 
 static const struct genl_multicast_group bgdma_mcgrps[] = {

@@ -33,6 +33,7 @@ extern const struct nla_policy bgdma_ctx_get_policy[BGDMA_A_CTX_CTX + 1];
 extern const struct nla_policy
 bgdma_counter_get_policy[BGDMA_A_COUNTER_CTX + 1];
 extern const struct nla_policy bgdma_fifo_get_policy[BGDMA_A_FIFO_CTX + 1];
+extern const struct nla_policy bgdma_tree_get_policy[BGDMA_A_TREE_CLASS + 1];
 
 extern const struct nla_policy bgdma_link_set_policy[BGDMA_A_LINK_FIXED + 1];
 extern const struct nla_policy bgdma_link_del_policy[BGDMA_A_LINK_IFINDEX + 1];
@@ -117,11 +118,12 @@ int bgdma_put_stats(struct sk_buff *skb, int attr,
 int bgdma_put_record(struct sk_buff *skb, int attr,
 		     const struct bgdma_record *rec);
 
-/* node.c, counter.c, fifo.c, stats.c */
+/* node.c, counter.c, fifo.c, tree.c, stats.c */
 int bgdma_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int bgdma_ctx_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int bgdma_counter_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int bgdma_fifo_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int bgdma_tree_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int bgdma_stats_get_doit(struct sk_buff *skb, struct genl_info *info);
 
 /* link.c */

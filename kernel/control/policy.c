@@ -111,6 +111,13 @@ const struct nla_policy bgdma_fifo_get_policy[BGDMA_A_FIFO_CTX + 1] = {
 	[BGDMA_A_FIFO_CTX] = NLA_POLICY_MAX(NLA_U32, 255),
 };
 
+const struct nla_policy bgdma_tree_get_policy[BGDMA_A_TREE_CLASS + 1] = {
+	[BGDMA_A_TREE_PARTITION] = BGDMA_POLICY_NAME,
+	[BGDMA_A_TREE_RANK] = { .type = NLA_U32 },
+	[BGDMA_A_TREE_CTX] = NLA_POLICY_MAX(NLA_U32, 255),
+	[BGDMA_A_TREE_CLASS] = NLA_POLICY_MAX(NLA_U32, 15),
+};
+
 const struct nla_policy bgdma_link_set_policy[BGDMA_A_LINK_FIXED + 1] = {
 	[BGDMA_A_LINK_PARTITION] = BGDMA_POLICY_NAME,
 	[BGDMA_A_LINK_IFINDEX] = { .type = NLA_U32 },

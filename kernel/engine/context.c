@@ -337,6 +337,22 @@ void bgdma_stats_add(struct bgdma_stream_stats *sum,
 			      rcu_read_lock_held() ||			\
 			      rcu_read_lock_sched_held())
 
+/* What goes along the edges of its classes. */
+static void bgdma_edges_stats(struct bgdma_ctx *ctx,
+			      struct bgdma_stream_stats *out)
+{
+	u32 id;
+
+	if (!READ_ONCE(ctx->n_classes))
+		return;
+	for (id = 0; id < BGDMA_CLASSES_MAX * BGDMA_EDGES; id++) {
+		const struct bgdma_stream *s = bgdma_tree.follow(ctx, id);
+
+		if (s)
+			bgdma_stats_add(out, &s->stats);
+	}
+}
+
 /**
  * bgdma_ctx_stats() - what the streams of a context did
  * @ctx: attached
@@ -353,6 +369,7 @@ void bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out)
 
 	memset(out, 0, sizeof(*out));
 	bgdma_stats_add(out, &ctx->stats_gone);
+	bgdma_edges_stats(ctx, out);
 	for (i = 0; i < ctx->n_inj; i++) {
 		struct bgdma_inj_fifo *fifo =
 			bgdma_ctx_deref(ctx, ctx->inj[i]);

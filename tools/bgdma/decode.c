@@ -19,6 +19,7 @@ static const char *const kinds[] = {
 	[BGDMA_KIND_REGION] = "region",
 	[BGDMA_KIND_EVENTS] = "events",
 	[BGDMA_KIND_GROUP] = "group",
+	[BGDMA_KIND_CLASS] = "class",
 };
 
 static const char *const states[] = {
@@ -59,6 +60,7 @@ static const char *const codes[] = {
 	[BGDMA_E_TREE_MISMATCH] = "tree-mismatch",
 	[BGDMA_E_LINK_DOWN] = "link-down",
 	[BGDMA_E_TIMEOUT] = "timeout",
+	[BGDMA_E_CLASS] = "class",
 };
 
 static const struct field stats_fields[] = {
@@ -91,6 +93,19 @@ static const char *const peer_states[] = {
 static const char *const directions[] = {
 	[BGDMA_DIR_XP] = "x+", [BGDMA_DIR_XM] = "x-", [BGDMA_DIR_YP] = "y+",
 	[BGDMA_DIR_YM] = "y-", [BGDMA_DIR_ZP] = "z+", [BGDMA_DIR_ZM] = "z-",
+};
+
+static const char *const class_states[] = {
+	[BGDMA_CLASS_STATE_IDLE] = "idle",
+	[BGDMA_CLASS_STATE_BUSY] = "busy",
+	[BGDMA_CLASS_STATE_WAITS] = "waits",
+	[BGDMA_CLASS_STATE_BROKEN] = "broken",
+};
+
+static const char *const sides[] = {
+	[BGDMA_EDGE_SIDE_PARENT] = "parent",
+	[BGDMA_EDGE_SIDE_LEFT] = "left",
+	[BGDMA_EDGE_SIDE_RIGHT] = "right",
 };
 
 static const struct field link_stats_fields[] = {
@@ -220,6 +235,10 @@ static struct json_object *value_of(struct nlattr *attr, enum type type)
 		return NAME_OF(directions, nla_get_u32(attr));
 	case TYPE_LINK_STATS:
 		return nested(attr, BGDMA_A_LINK_STATS_MAX, link_stats_fields);
+	case TYPE_CLASS_STATE:
+		return NAME_OF(class_states, nla_get_u32(attr));
+	case TYPE_SIDE:
+		return NAME_OF(sides, nla_get_u32(attr));
 	}
 	return NULL;
 }

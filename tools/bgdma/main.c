@@ -29,6 +29,7 @@ static const char usage[] =
 	"  ctx show [NAME[/RANK[.CTX]]]\n"
 	"  counter show [NAME[/RANK[.CTX]]]\n"
 	"  fifo show [NAME[/RANK[.CTX]]]\n"
+	"  tree show [NAME[/RANK[.CTX]] [class N] [waits]]\n"
 	"  link add dev DEV partition NAME [timeout MS] [hello MS] [window N]\n"
 	"                [rate BYTES] [copy on|off] [sum on|off]\n"
 	"                [fixed on|off]\n"
@@ -64,6 +65,7 @@ static const struct {
 	{ "ctx", cmd_ctx },
 	{ "counter", cmd_counter },
 	{ "fifo", cmd_fifo },
+	{ "tree", cmd_tree },
 	{ "link", cmd_link },
 	{ "route", cmd_route },
 	{ "stat", cmd_stat },

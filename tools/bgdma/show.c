@@ -38,7 +38,15 @@ static bool take_number(char **at, char end, uint32_t *number)
 	return *at == rest || **at;
 }
 
-static int put_address(struct nl_msg *msg, char *address, int depth)
+/**
+ * put_address() - narrow a dump down
+ * @msg: its request
+ * @address: PARTITION[/RANK[.CTX]]; it is changed
+ * @depth: how many parts it may have
+ *
+ * Return: TOOL_OK or TOOL_USAGE.
+ */
+int put_address(struct nl_msg *msg, char *address, int depth)
 {
 	char *slash = strchr(address, '/');
 	char *at = slash ? slash + 1 : NULL;

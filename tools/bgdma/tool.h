@@ -59,6 +59,8 @@ enum type {
 	TYPE_PEER_STATE, /* enum bgdma_peer_state */
 	TYPE_DIRECTION, /* enum bgdma_direction */
 	TYPE_LINK_STATS, /* nested, an object */
+	TYPE_CLASS_STATE, /* enum bgdma_class_state */
+	TYPE_SIDE, /* enum bgdma_edge_side */
 };
 
 /* Ends with a field whose key is NULL. */
@@ -90,6 +92,7 @@ struct view {
 };
 
 int show(const struct view *view, int argc, char **argv);
+int put_address(struct nl_msg *msg, char *address, int depth);
 void print_json(struct json_object *object);
 void print_place(struct json_object *object);
 void print_owner(struct json_object *object);
@@ -110,6 +113,7 @@ int cmd_counter(int argc, char **argv);
 int cmd_fifo(int argc, char **argv);
 int cmd_link(int argc, char **argv);
 int cmd_route(int argc, char **argv);
+int cmd_tree(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_monitor(int argc, char **argv);
 

@@ -22,7 +22,8 @@ except ImportError:
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "Documentation/json/bgdma.schema.json"
 DEFINITIONS = {"partition": "partitions", "node": "nodes", "ctx": "ctxs",
-               "counter": "counters", "fifo": "fifos", "link": "links",
+               "counter": "counters", "fifo": "fifos", "tree": "trees",
+               "tree-waits": "tree_waits", "link": "links",
                "route": "route", "stat": "stat", "monitor": "event"}
 
 

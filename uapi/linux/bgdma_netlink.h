@@ -95,6 +95,32 @@ enum bgdma_direction {
 };
 
 /**
+ * enum bgdma_class_state - what a class of the combining network does
+ * @BGDMA_CLASS_STATE_IDLE: holds no packet
+ * @BGDMA_CLASS_STATE_BUSY: holds some; the engine goes on with the oldest
+ * @BGDMA_CLASS_STATE_WAITS: for BGDMA_A_TREE_WAITS_OWN and BGDMA_A_EDGE_WAITS
+ * @BGDMA_CLASS_STATE_BROKEN: for good; BGDMA_A_TREE_CODE and _BROKEN_* say by whom
+ */
+enum bgdma_class_state {
+	BGDMA_CLASS_STATE_IDLE,
+	BGDMA_CLASS_STATE_BUSY,
+	BGDMA_CLASS_STATE_WAITS,
+	BGDMA_CLASS_STATE_BROKEN
+};
+
+/**
+ * enum bgdma_edge_side - a neighbour in the tree of a class
+ * @BGDMA_EDGE_SIDE_PARENT: parent
+ * @BGDMA_EDGE_SIDE_LEFT: child with the odd rank in the class
+ * @BGDMA_EDGE_SIDE_RIGHT: child with the even one
+ */
+enum bgdma_edge_side {
+	BGDMA_EDGE_SIDE_PARENT,
+	BGDMA_EDGE_SIDE_LEFT,
+	BGDMA_EDGE_SIDE_RIGHT
+};
+
+/**
  * struct bgdma_run - consecutive nodes
  * @first: rank of the first
  * @last: rank of the last
@@ -373,6 +399,45 @@ enum {
 	BGDMA_A_HOP_MAX = (__BGDMA_A_HOP_MAX - 1)
 };
 
+/* BGDMA_CMD_TREE_GET */
+enum {
+	BGDMA_A_TREE_PARTITION = 1,
+	BGDMA_A_TREE_RANK,
+	BGDMA_A_TREE_CTX,
+	BGDMA_A_TREE_CLASS,
+	BGDMA_A_TREE_INSTANCE,
+	BGDMA_A_TREE_MEMBER,
+	BGDMA_A_TREE_MEMBERS,
+	BGDMA_A_TREE_STATE,
+	BGDMA_A_TREE_WINDOW,
+	BGDMA_A_TREE_SLOTS,
+	BGDMA_A_TREE_PACKET,
+	BGDMA_A_TREE_OLDEST,
+	BGDMA_A_TREE_COMBINED,
+	BGDMA_A_TREE_COLLECTIVES,
+	BGDMA_A_TREE_WAITS_OWN,
+	BGDMA_A_TREE_CODE,
+	BGDMA_A_TREE_BROKEN_RANK,
+	BGDMA_A_TREE_BROKEN_CTX,
+	BGDMA_A_TREE_EDGE,
+	BGDMA_A_TREE_PAD,
+
+	__BGDMA_A_TREE_MAX,
+	BGDMA_A_TREE_MAX = (__BGDMA_A_TREE_MAX - 1)
+};
+
+/* a neighbour, nested as BGDMA_A_TREE_EDGE, once for each */
+enum {
+	BGDMA_A_EDGE_SIDE = 1,
+	BGDMA_A_EDGE_RANK,
+	BGDMA_A_EDGE_CTX,
+	BGDMA_A_EDGE_WAITS,
+	BGDMA_A_EDGE_STATS,
+
+	__BGDMA_A_EDGE_MAX,
+	BGDMA_A_EDGE_MAX = (__BGDMA_A_EDGE_MAX - 1)
+};
+
 enum {
 	BGDMA_CMD_PARTITION_NEW = 1,
 	BGDMA_CMD_PARTITION_SET,
@@ -396,6 +461,7 @@ enum {
 	BGDMA_CMD_LINK_SET_NTF,
 	BGDMA_CMD_LINK_DEL_NTF,
 	BGDMA_CMD_PEER_NTF,
+	BGDMA_CMD_TREE_GET,
 
 	__BGDMA_CMD_MAX,
 	BGDMA_CMD_MAX = (__BGDMA_CMD_MAX - 1)
