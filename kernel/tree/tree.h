@@ -62,6 +62,7 @@ struct bgdma_name {
  * @offset: of its bytes in the collective, likewise
  * @n: bytes that were combined, or of the result
  * @asked: somebody came
+ * @own: the context itself has asked for @ask
  * @filled: there are bytes
  * @differ: @one and @other did not ask for the same
  * @one: who asked for @ask
@@ -73,6 +74,7 @@ struct bgdma_slot {
 	u32 offset;
 	u32 n;
 	bool asked;
+	bool own;
 	bool filled;
 	bool differ;
 	struct bgdma_name one;
