@@ -481,10 +481,13 @@ static int bgdma_collect_broken(struct bgdma_class *cls, struct bgdma_stream *s)
 	const struct bgdma_tree_head *head = bgdma_tree_head(&s->x.desc);
 	const struct bgdma_name by = { .rank = le32_to_cpu(head->rank),
 				       .ctx = le16_to_cpu(head->ctx) };
+	u32 code = head->code;
 	bool broke;
 
+	if (!code || code > BGDMA_E_CLASS)
+		code = BGDMA_E_ABORTED;
 	spin_lock(&cls->lock);
-	broke = bgdma_class_break(cls, head->code ?: BGDMA_E_ABORTED, &by);
+	broke = bgdma_class_break(cls, code, &by);
 	spin_unlock(&cls->lock);
 	if (broke)
 		bgdma_class_broken(cls);
