@@ -19,6 +19,7 @@ static const char *const kinds[] = {
 	[BGDMA_KIND_REGION] = "region",
 	[BGDMA_KIND_EVENTS] = "events",
 	[BGDMA_KIND_GROUP] = "group",
+	[BGDMA_KIND_CLASS] = "class",
 };
 
 static const char *const states[] = {
@@ -59,6 +60,7 @@ static const char *const codes[] = {
 	[BGDMA_E_TREE_MISMATCH] = "tree-mismatch",
 	[BGDMA_E_LINK_DOWN] = "link-down",
 	[BGDMA_E_TIMEOUT] = "timeout",
+	[BGDMA_E_CLASS] = "class",
 };
 
 static const struct field stats_fields[] = {
