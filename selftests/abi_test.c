@@ -558,8 +558,8 @@ TEST_F(abi, query_tells_what_there_is)
 	ASSERT_EQ(0, bg_ioctl(self->n.fd, BGDMA_IOC_QUERY, &q));
 	EXPECT_EQ(sizeof(q), q.size);
 	EXPECT_EQ(BGDMA_ABI_VERSION, q.abi_version);
-	/* DMA-1: the five operations; atomics, epochs; no tree. */
-	EXPECT_EQ(0x7f | 7U << BGDMA_OP_EPOCH_BEGIN, q.ops);
+	/* DMA-1: the five operations; atomics, the combining network, epochs. */
+	EXPECT_EQ((1U << BGDMA_OP_COUNT) - 1, q.ops);
 	EXPECT_EQ(0xff, q.desc_flags);
 	EXPECT_EQ(0xff, q.routes);
 	EXPECT_EQ(BGDMA_PACKET_MAX, q.packet_max);
@@ -567,7 +567,8 @@ TEST_F(abi, query_tells_what_there_is)
 	EXPECT_EQ(BGDMA_RGET_DESC_MAX, q.rget_desc_max);
 	EXPECT_EQ((1ULL << BGDMA_ATOMIC_OP_COUNT * BGDMA_ATOMIC_TYPE_COUNT) - 1,
 		  q.atomic_ops);
-	EXPECT_EQ(0, q.tree_ops);
+	EXPECT_EQ((1ULL << BGDMA_TREE_OP_COUNT * BGDMA_TREE_TYPE_COUNT) - 1,
+		  q.tree_ops);
 	EXPECT_TRUE(q.features & BGDMA_FEATURE_URING_DOORBELL);
 }
 

@@ -45,7 +45,7 @@ static int broken(struct node *n, __u32 *by)
 	}
 
 /* What the root broadcasts is there before its receiver asks for something shorter. */
-TEST_F(forged, x2_an_early_result_stays_in_its_bounds)
+TEST_F_TIMEOUT(forged, x2_an_early_result_stays_in_its_bounds, 120)
 {
 	struct member *root = &self->t.m[0], *m = &self->t.m[1];
 	struct bgdma_desc d = d_tree(root, BGDMA_OP_TREE_BCAST, 0, 4096);
@@ -66,7 +66,7 @@ TEST_F(forged, x2_an_early_result_stays_in_its_bounds)
 }
 
 /* Shorter, and of the same kind: a prefix would not be right either. */
-TEST_F(forged, x2_an_early_result_of_another_length)
+TEST_F_TIMEOUT(forged, x2_an_early_result_of_another_length, 120)
 {
 	struct member *root = &self->t.m[0], *m = &self->t.m[2];
 	struct bgdma_desc d = d_tree(root, BGDMA_OP_TREE_BCAST, 0, 10000);
@@ -83,7 +83,7 @@ TEST_F(forged, x2_an_early_result_of_another_length)
 }
 
 /* Not the one in between, who hears of both first. */
-TEST_F(forged, dma8_who_differs_is_named_below_the_root)
+TEST_F_TIMEOUT(forged, dma8_who_differs_is_named_below_the_root, 120)
 {
 	struct member *root = &self->t.m[0], *m = &self->t.m[3];
 	struct bgdma_desc d = d_tree(m, BGDMA_OP_TREE_ALLREDUCE, ADD, 8);
@@ -97,7 +97,7 @@ TEST_F(forged, dma8_who_differs_is_named_below_the_root)
 }
 
 /* Nor is he where he has asked for the right thing by then. */
-TEST_F(forged, dma8_who_differs_is_named_beside_who_does_not)
+TEST_F_TIMEOUT(forged, dma8_who_differs_is_named_beside_who_does_not, 120)
 {
 	struct member *root = &self->t.m[0], *between = &self->t.m[1];
 	struct member *m = &self->t.m[3];
@@ -114,7 +114,7 @@ TEST_F(forged, dma8_who_differs_is_named_beside_who_does_not)
 }
 
 /* What the root has broadcast has ended for it, when a child asks for something else. */
-TEST_F(forged, dma8_the_root_is_right_after_its_end)
+TEST_F_TIMEOUT(forged, dma8_the_root_is_right_after_its_end, 120)
 {
 	struct member *root = &self->t.m[0], *m = &self->t.m[2];
 	struct bgdma_desc d = d_tree(root, BGDMA_OP_TREE_BCAST, 0, 500);
@@ -164,7 +164,7 @@ static void rounds(struct __test_metadata *_metadata, struct tree *t)
 	}
 }
 
-TEST_F(forged, x2_strangers_are_no_members)
+TEST_F_TIMEOUT(forged, x2_strangers_are_no_members, 120)
 {
 	static const struct {
 		__u32 rank, instance;

@@ -199,6 +199,7 @@ u32 bgdma_collect_begin(struct bgdma_stream *s)
 	if (!cls)
 		return bgdma_fault(s, BGDMA_E_CLASS, number,
 				   BGDMA_CLASSES_MAX);
+	/* And then who it was: bgdma_class_break(). */
 	if (smp_load_acquire(&cls->code))
 		return bgdma_class_fault(cls, s);
 	if (READ_ONCE(cls->leaving))

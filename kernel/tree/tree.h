@@ -240,12 +240,10 @@ static inline struct bgdma_name bgdma_class_self(const struct bgdma_class *cls)
 static inline u32 bgdma_result_bytes(const struct bgdma_class *cls,
 				     const struct bgdma_ask *ask, u32 bytes)
 {
-	bool root = bgdma_class_is_root(cls);
+	u8 nothing = bgdma_class_is_root(cls) ? BGDMA_OP_TREE_BCAST :
+						BGDMA_OP_TREE_REDUCE;
 
-	if (ask->op == BGDMA_OP_TREE_ALLREDUCE ||
-	    (ask->op == BGDMA_OP_TREE_REDUCE) == root)
-		return bytes;
-	return 0;
+	return ask->op == nothing ? 0 : bytes;
 }
 
 /* class.c */

@@ -301,6 +301,10 @@ static void look_at_packet(u32 id, const struct bgdma_payload *p, u32 n)
 		     head->code == (u8)f.cls->code);
 		return;
 	}
+	if (head->kind == BGDMA_TREE_LEFT) {
+		must(f.cls->leaving && !f.cls->code && !n);
+		return;
+	}
 	must(!f.cls->code && head->index == number);
 	must(head->kind == BGDMA_TREE_PART || id == BGDMA_EDGE_UP);
 	must(f.lied || head->kind == BGDMA_TREE_PART);
@@ -328,7 +332,16 @@ static int fabric_tree(struct bgdma_stream *s, const struct bgdma_payload *p,
 	return f.answer;
 }
 
-static const struct bgdma_fabric_ops fabric = { .tree = fabric_tree };
+/* Who dies does so later. */
+static bool fabric_gone(struct bgdma_partition *part,
+			const struct bgdma_principal *who)
+{
+	return false;
+}
+
+static const struct bgdma_fabric_ops fabric = {
+	.tree = fabric_tree, .gone = fabric_gone,
+};
 
 static void edge_runs(u32 id, int answer)
 {
@@ -405,16 +418,14 @@ static void unbind(void)
 	u32 i, tries;
 	int err;
 
-	err = bgdma_class_unbind(&f.ctx, &arg);
-	must(!err || f.lied);
-	arg.flags = BGDMA_CLASS_BREAK;
-	for (tries = 0; err && tries < 3; tries++) {
+	/* Where all is over the neighbours hear of it, and nothing breaks. */
+	arg.flags = f.lied ? BGDMA_CLASS_BREAK : 0;
+	for (tries = 0, err = -EBUSY; err && tries < 4; tries++) {
 		err = bgdma_class_unbind(&f.ctx, &arg);
 		for (i = 0; err && i < BGDMA_EDGES; i++)
 			edge_runs(i, BGDMA_STEP_DONE);
 	}
-	must(!err);
-	must(f.events <= 1);
+	must(!err && f.events <= f.lied);
 }
 
 /* ---- The beginning -------------------------------------------------------- */
