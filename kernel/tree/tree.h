@@ -167,7 +167,7 @@ struct bgdma_edge {
  * @slots: by number
  */
 struct bgdma_class {
-	spinlock_t lock;
+	spinlock_t lock;		/* leaf */
 	struct bgdma_ctx *ctx;
 	u32 number;
 	u32 instance;
