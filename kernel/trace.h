@@ -51,7 +51,8 @@
 	bgdma_kind(REC_COUNTER, "reception-counter") \
 	bgdma_kind(REGION, "region") \
 	bgdma_kind(EVENTS, "events") \
-	bgdma_kind_last(GROUP, "group")
+	bgdma_kind(GROUP, "group") \
+	bgdma_kind_last(CLASS, "class")
 
 #define BGDMA_TRACE_CODES \
 	bgdma_code(E_INDEX, "index") \
@@ -82,7 +83,8 @@
 	bgdma_code(E_GROUP, "group") \
 	bgdma_code(E_TREE_MISMATCH, "tree-mismatch") \
 	bgdma_code(E_LINK_DOWN, "link-down") \
-	bgdma_code_last(E_TIMEOUT, "timeout")
+	bgdma_code(E_TIMEOUT, "timeout") \
+	bgdma_code_last(E_CLASS, "class")
 
 /* Export the values of the enums to whoever parses the formats. */
 #undef bgdma_op

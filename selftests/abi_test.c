@@ -129,6 +129,16 @@ SIZE(group_member, 12);
 SIZE(group_bind, 40);
 AT(group_bind, slots, 16);
 SIZE(group_unbind, 8);
+SIZE(class_bind, 40);
+AT(class_bind, number, 8);
+AT(class_bind, instance, 12);
+AT(class_bind, rank, 16);
+AT(class_bind, member_count, 20);
+AT(class_bind, members, 24);
+AT(class_bind, packet, 32);
+AT(class_bind, window, 36);
+SIZE(class_unbind, 16);
+AT(class_unbind, flags, 8);
 SIZE(event_bind, 24);
 SIZE(clear_error, 16);
 SIZE(cancel, 32);
@@ -156,6 +166,8 @@ union argument {
 	struct bgdma_revoke revoke;
 	struct bgdma_group_bind group;
 	struct bgdma_group_unbind ungroup;
+	struct bgdma_class_bind class;
+	struct bgdma_class_unbind unclass;
 	struct bgdma_event_bind bind;
 	struct bgdma_clear_error clear;
 	struct bgdma_cancel cancel;
@@ -199,6 +211,9 @@ static const struct row {
 	CALL(GROUP_BIND, -ENOENT, group, .group = 1, .count = 1,
 	     .member_count = 1),
 	CALL(GROUP_UNBIND, -ENOENT, ungroup, .group = 1),
+	CALL(CLASS_BIND, -EINVAL, class, .number = 1, .instance = 1,
+	     .member_count = 1),
+	CALL(CLASS_UNBIND, -ENOENT, unclass, .number = 1),
 	CALL(EVENT_BIND, 0, bind, .kind = BGDMA_KIND_EVENTS, .eventfd = -1),
 	CALL(CLEAR_ERROR, -ENOENT, clear, .kind = BGDMA_KIND_INJ_FIFO,
 	     .object = 15),
@@ -220,6 +235,8 @@ static union argument argument_of(const struct row *call)
 		arg.group.slots = (uintptr_t)&slot;
 		arg.group.members = (uintptr_t)&member;
 	}
+	if (call->cmd == BGDMA_IOC_CLASS_BIND)
+		arg.class.members = (uintptr_t)&member;
 	if (call->cmd == BGDMA_IOC_WAIT)
 		arg.wait.conditions = (uintptr_t)&condition;
 	return arg;
@@ -357,6 +374,9 @@ TEST_F(abi, unknown_flags_and_reserved_fields)
 		FIELD(GRANT, grant, resv1),
 		FIELD(GROUP_BIND, group_bind, flags),
 		FIELD(GROUP_BIND, group_bind, resv),
+		FIELD(CLASS_BIND, class_bind, flags),
+		FIELD(CLASS_UNBIND, class_unbind, flags),
+		FIELD(CLASS_UNBIND, class_unbind, resv),
 		FIELD(EVENT_BIND, event_bind, flags),
 		FIELD(EVENT_BIND, event_bind, resv),
 		FIELD(CLEAR_ERROR, clear_error, flags),
@@ -437,6 +457,13 @@ TEST_F(abi, values_out_of_range)
 	EXPECT_BAD(GRANT, grant, rights, BGDMA_LOCAL_READ);
 	EXPECT_BAD(GRANT, grant, lo, 1);
 	EXPECT_BAD(GRANT, grant, hi, 1);
+	EXPECT_BAD(CLASS_BIND, class, number, BGDMA_CLASSES_MAX);
+	EXPECT_BAD(CLASS_BIND, class, instance, 0);
+	EXPECT_BAD(CLASS_BIND, class, member_count, 0);
+	EXPECT_BAD(CLASS_BIND, class, window, 3);
+	EXPECT_BAD(CLASS_BIND, class, packet, 100);
+	EXPECT_BAD(GRANT, grant, kind, BGDMA_KIND_CLASS);
+	EXPECT_BAD(EVENT_BIND, bind, kind, BGDMA_KIND_CLASS);
 	EXPECT_BAD(EVENT_BIND, bind, kind, BGDMA_KIND_REGION);
 	EXPECT_BAD(EVENT_BIND, bind, kind, BGDMA_KIND_INJ_FIFO);
 	EXPECT_BAD(EVENT_BIND, bind, object, 1);
@@ -470,6 +497,7 @@ TEST_F(abi, wait_with_bad_conditions)
 	EXPECT_EQ(-EINVAL, wait_for(&self->n, BGDMA_KIND_CONTEXT, 0, 0, 0));
 	EXPECT_EQ(-EINVAL, wait_for(&self->n, BGDMA_KIND_REGION, 0, 0, 0));
 	EXPECT_EQ(-EINVAL, wait_for(&self->n, BGDMA_KIND_GROUP, 0, 0, 0));
+	EXPECT_EQ(-EINVAL, wait_for(&self->n, BGDMA_KIND_CLASS, 0, 0, 0));
 	EXPECT_EQ(-EINVAL, wait_for(&self->n, 99, 0, 0, 0));
 	EXPECT_EQ(-ENOENT, wait_for(&self->n, BGDMA_KIND_REC_FIFO, 0, 0, 0));
 	EXPECT_EQ(-ENOENT, wait_for(&self->n, BGDMA_KIND_REC_FIFO, 8, 0, 0));
@@ -530,8 +558,8 @@ TEST_F(abi, query_tells_what_there_is)
 	ASSERT_EQ(0, bg_ioctl(self->n.fd, BGDMA_IOC_QUERY, &q));
 	EXPECT_EQ(sizeof(q), q.size);
 	EXPECT_EQ(BGDMA_ABI_VERSION, q.abi_version);
-	/* DMA-1: the five operations; atomics, epochs; no tree. */
-	EXPECT_EQ(0x7f | 7U << BGDMA_OP_EPOCH_BEGIN, q.ops);
+	/* DMA-1: the five operations; atomics, the combining network, epochs. */
+	EXPECT_EQ((1U << BGDMA_OP_COUNT) - 1, q.ops);
 	EXPECT_EQ(0xff, q.desc_flags);
 	EXPECT_EQ(0xff, q.routes);
 	EXPECT_EQ(BGDMA_PACKET_MAX, q.packet_max);
@@ -539,7 +567,8 @@ TEST_F(abi, query_tells_what_there_is)
 	EXPECT_EQ(BGDMA_RGET_DESC_MAX, q.rget_desc_max);
 	EXPECT_EQ((1ULL << BGDMA_ATOMIC_OP_COUNT * BGDMA_ATOMIC_TYPE_COUNT) - 1,
 		  q.atomic_ops);
-	EXPECT_EQ(0, q.tree_ops);
+	EXPECT_EQ((1ULL << BGDMA_TREE_OP_COUNT * BGDMA_TREE_TYPE_COUNT) - 1,
+		  q.tree_ops);
 	EXPECT_TRUE(q.features & BGDMA_FEATURE_URING_DOORBELL);
 }
 

@@ -147,7 +147,7 @@ static u32 bgdma_tx_code(const struct bgdma_wire_result *r)
 {
 	u32 code = le32_to_cpu(r->code);
 
-	return code && code <= BGDMA_E_TIMEOUT ? code : BGDMA_E_ABORTED;
+	return code && code <= BGDMA_E_CLASS ? code : BGDMA_E_ABORTED;
 }
 
 static void bgdma_tx_results(struct bgdma_tx_flow *flow,

@@ -73,25 +73,35 @@ static void bgdma_slot_ask(struct bgdma_slot *slot, const struct bgdma_ask *ask,
 	slot->asked = true;
 }
 
-/* A contribution; @n is 0 where it has no bytes. */
-static void bgdma_slot_put(struct bgdma_class *cls, struct bgdma_slot *slot,
+/* Does a slot have what somebody asks for? If it has nothing yet, it has then. */
+static bool bgdma_slot_asks(struct bgdma_slot *slot, const struct bgdma_ask *ask,
+			    u32 offset, const struct bgdma_name *who)
+{
+	if (!slot->asked)
+		bgdma_slot_ask(slot, ask, offset, who);
+	return offset == slot->offset && bgdma_ask_same(ask, &slot->ask);
+}
+
+/* A contribution; @n is 0 where it has no bytes. Is it as those before? */
+static bool bgdma_slot_put(struct bgdma_class *cls, struct bgdma_slot *slot,
 			   const struct bgdma_ask *ask, u32 offset,
 			   const struct bgdma_name *who,
 			   const struct bgdma_payload *p, u32 n)
 {
+	bool same = bgdma_slot_asks(slot, ask, offset, who);
+
 	lockdep_assert_held(&cls->lock);
-	if (!slot->asked)
-		bgdma_slot_ask(slot, ask, offset, who);
-	else if (offset != slot->offset || !bgdma_ask_same(ask, &slot->ask))
+	if (!same)
 		bgdma_slot_differ(slot, who);
 	if (slot->differ || !n)
-		return;
+		return same;
 	if (!slot->filled) {
 		bgdma_slot_copy(slot, p, n);
 	} else {
 		bgdma_combine(ask->dispatch, slot->data, p);
 		cls->combined++;
 	}
+	return same;
 }
 
 /* Somebody has contributed to his next packet: which one is nobody's last? */
@@ -113,36 +123,26 @@ static void bgdma_collect_count(struct bgdma_class *cls,
 	WRITE_ONCE(cls->complete, number);
 }
 
-/* What the context itself asked for in a packet that it has contributed to. */
-static const struct bgdma_ask *bgdma_own_ask(struct bgdma_class *cls, u32 number)
-{
-	u32 at;
-
-	for (at = cls->post; at != cls->post_end; at++) {
-		struct bgdma_post *post = bgdma_post_at(cls, at);
-
-		if (!bgdma_class_before(post->last, number))
-			return &post->ask;
-	}
-	return NULL;
-}
-
 /*
  * What the root asks for is right: of two members that differ the one is named that
- * did not ask for it. True, if there is one.
+ * did not ask for it. True, if there is one, and what the root asks for is known:
+ * where a result is here, it is what was asked for first.
  */
-static bool bgdma_root_judges(struct bgdma_class *cls, u32 number,
-			      struct bgdma_name *by)
+static bool bgdma_collect_judge(struct bgdma_class *cls, u32 number,
+				struct bgdma_name *by)
 {
 	const struct bgdma_slot *slot = bgdma_slot_at(cls, number);
-	const struct bgdma_ask *own;
 
 	lockdep_assert_held(&cls->lock);
-	if (!bgdma_class_is_root(cls) || !slot->differ ||
-	    !bgdma_class_before(number, cls->next[BGDMA_SOURCE_OWN]))
+	if (!slot->differ)
 		return false;
-	own = bgdma_own_ask(cls, number);
-	*by = own && bgdma_ask_same(own, &slot->ask) ? slot->other : slot->one;
+	if (!bgdma_class_is_root(cls)) {
+		*by = slot->other;
+		return bgdma_class_before(number, cls->result);
+	}
+	if (!bgdma_class_before(number, cls->next[BGDMA_SOURCE_OWN]))
+		return false;
+	*by = slot->own ? slot->other : slot->one;
 	return true;
 }
 
@@ -199,6 +199,7 @@ u32 bgdma_collect_begin(struct bgdma_stream *s)
 	if (!cls)
 		return bgdma_fault(s, BGDMA_E_CLASS, number,
 				   BGDMA_CLASSES_MAX);
+	/* And then who it was: bgdma_class_break(). */
 	if (smp_load_acquire(&cls->code))
 		return bgdma_class_fault(cls, s);
 	if (READ_ONCE(cls->leaving))
@@ -299,14 +300,15 @@ static void bgdma_collect_put_own(struct bgdma_class *cls,
 {
 	const struct bgdma_name self = bgdma_class_self(cls);
 	u32 number = cls->next[BGDMA_SOURCE_OWN];
+	struct bgdma_slot *slot = bgdma_slot_at(cls, number);
 	const struct bgdma_post *post;
 
 	lockdep_assert_held(&cls->lock);
 	if (cls->poster != s)
 		bgdma_post_begin(cls, s);
 	post = bgdma_post_at(cls, cls->post_end - 1);
-	bgdma_slot_put(cls, bgdma_slot_at(cls, number), &post->ask, s->x.done,
-		       &self, p, p ? n : 0);
+	slot->own = bgdma_slot_put(cls, slot, &post->ask, s->x.done, &self, p,
+				   p ? n : 0);
 	bgdma_collect_count(cls, BGDMA_SOURCE_OWN);
 	if (number == post->last)
 		cls->poster = NULL;
@@ -340,7 +342,7 @@ int bgdma_collect_own(struct bgdma_stream *s, const struct bgdma_payload *p,
 	room = bgdma_collect_free(cls, s, true, number);
 	if (room) {
 		bgdma_collect_put_own(cls, s, p, n);
-		judged = (bgdma_root_judges(cls, number, &by) &&
+		judged = (bgdma_collect_judge(cls, number, &by) &&
 			  bgdma_class_break(cls, BGDMA_E_TREE_MISMATCH, &by)) ||
 			 bgdma_collect_missed(cls);
 	}
@@ -392,10 +394,10 @@ static int bgdma_collect_child(struct bgdma_class *cls, struct bgdma_edge *edge,
 	if (head->kind == BGDMA_TREE_DIFFER) {
 		who = (struct bgdma_name) { .rank = le32_to_cpu(head->rank),
 					    .ctx = le16_to_cpu(head->ctx) };
-		if (!slot->differ)
-			bgdma_slot_ask(slot, &ask, offset, &who);
-		who = (struct bgdma_name) { .rank = (u32)other,
-					    .ctx = (u16)(other >> 32) };
+		/* Of the two one did not ask for what the slot has. */
+		if (bgdma_slot_asks(slot, &ask, offset, &who))
+			who = (struct bgdma_name) { .rank = (u32)other,
+						    .ctx = (u16)(other >> 32) };
 		bgdma_slot_differ(slot, &who);
 	} else {
 		if (n != (bytes ? bgdma_ask_bytes(cls, &ask, offset) : 0))
@@ -425,19 +427,19 @@ static int bgdma_collect_result(struct bgdma_class *cls, struct bgdma_stream *s,
 	const struct bgdma_name self = bgdma_class_self(cls);
 	struct bgdma_slot *slot = bgdma_slot_at(cls, cls->result);
 	u32 offset = le32_to_cpu(head->offset);
-	bool bytes = ask.op != BGDMA_OP_TREE_REDUCE;
+	bool bytes = ask.op != BGDMA_OP_TREE_REDUCE, same;
 
 	lockdep_assert_held(&cls->lock);
 	if (head->kind != BGDMA_TREE_PART || !bgdma_result_due(cls, &ask))
 		return bgdma_fault(s, BGDMA_E_FIELD, cls->result, 0);
 	if (n != (bytes ? bgdma_ask_bytes(cls, &ask, offset) : 0))
 		return bgdma_fault(s, BGDMA_E_LENGTH, offset, n);
-	if (!slot->asked)
-		bgdma_slot_ask(slot, &ask, offset, &self);
-	else if (offset != slot->offset || !bgdma_ask_same(&ask, &slot->ask))
-		bgdma_slot_differ(slot, &self);
-	if (slot->differ)
-		return BGDMA_E_TREE_MISMATCH;
+	same = bgdma_slot_asks(slot, &ask, offset, &self);
+	if (!same || slot->differ) {
+		bgdma_class_break(cls, BGDMA_E_TREE_MISMATCH,
+				  same ? &slot->other : &slot->one);
+		return BGDMA_STEP_DONE;
+	}
 	if (bytes)
 		bgdma_slot_copy(slot, p, n);
 	WRITE_ONCE(cls->result, cls->result + 1);
@@ -481,10 +483,13 @@ static int bgdma_collect_broken(struct bgdma_class *cls, struct bgdma_stream *s)
 	const struct bgdma_tree_head *head = bgdma_tree_head(&s->x.desc);
 	const struct bgdma_name by = { .rank = le32_to_cpu(head->rank),
 				       .ctx = le16_to_cpu(head->ctx) };
+	u32 code = head->code;
 	bool broke;
 
+	if (!code || code > BGDMA_E_CLASS)
+		code = BGDMA_E_ABORTED;
 	spin_lock(&cls->lock);
-	broke = bgdma_class_break(cls, head->code ?: BGDMA_E_ABORTED, &by);
+	broke = bgdma_class_break(cls, code, &by);
 	spin_unlock(&cls->lock);
 	if (broke)
 		bgdma_class_broken(cls);
@@ -523,15 +528,13 @@ int bgdma_collect_arrive(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 
 	spin_lock(&cls->lock);
 	number = le32_to_cpu(bgdma_tree_head(&s->x.desc)->index);
-	/* Who sends hears of it by and by. */
-	ret = cls->code ? BGDMA_STEP_DONE :
-			  bgdma_collect_next(cls, edge, s, p, n);
-	if (ret == BGDMA_E_TREE_MISMATCH) {
-		by = bgdma_class_self(cls);
-		broke = bgdma_class_break(cls, ret, &by);
-		ret = BGDMA_STEP_DONE;
-	} else if (!ret && !cls->code && bgdma_root_judges(cls, number, &by)) {
-		broke = bgdma_class_break(cls, BGDMA_E_TREE_MISMATCH, &by);
+	/* Who sends to a broken one hears of it by and by. */
+	ret = BGDMA_STEP_DONE;
+	if (!cls->code) {
+		ret = bgdma_collect_next(cls, edge, s, p, n);
+		if (!ret && bgdma_collect_judge(cls, number, &by))
+			bgdma_class_break(cls, BGDMA_E_TREE_MISMATCH, &by);
+		broke = cls->code;
 	}
 	spin_unlock(&cls->lock);
 	if (ret == BGDMA_STEP_WAIT)

@@ -9,9 +9,6 @@
 
 #include "combine.h"
 
-typedef unsigned __int128 bgdma_u128;
-typedef __int128 bgdma_s128;
-
 /* Bit per operation and type that is done; reported by BGDMA_IOC_QUERY. */
 const u64 bgdma_tree_supported =
 	(1ULL << BGDMA_TREE_OP_COUNT * BGDMA_TREE_TYPE_COUNT) - 1;
@@ -69,22 +66,22 @@ static void bgdma_combine_##name(u32 op, void *to, const void *from, u32 n) \
 BGDMA_COMBINE_UNSIGNED(u16, u16)
 BGDMA_COMBINE_UNSIGNED(u32, u32)
 BGDMA_COMBINE_UNSIGNED(u64, u64)
-BGDMA_COMBINE_UNSIGNED(u128, bgdma_u128)
+BGDMA_COMBINE_UNSIGNED(u128, __uint128_t)
 BGDMA_COMBINE_SIGNED(s16, s16, u16)
 BGDMA_COMBINE_SIGNED(s32, s32, u32)
 BGDMA_COMBINE_SIGNED(s64, s64, u64)
-BGDMA_COMBINE_SIGNED(s128, bgdma_s128, u128)
+BGDMA_COMBINE_SIGNED(s128, __int128_t, u128)
 
 /* A long number: words, the lowest first, the sign in the highest. */
 static void bgdma_wide_add(u64 *to, const u64 *from, u32 words)
 {
-	bgdma_u128 sum = 0;
+	__uint128_t sum = 0;
 	u64 a;
 	u32 i;
 
 	for (i = 0; i < words; i++) {
 		memcpy(&a, from + i, sizeof(a));
-		sum += (bgdma_u128)to[i] + a;
+		sum += (__uint128_t)to[i] + a;
 		to[i] = (u64)sum;
 		sum >>= 64;
 	}

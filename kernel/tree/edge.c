@@ -209,6 +209,7 @@ int bgdma_edge_run(struct bgdma_stream *s)
 	bool any;
 	int ret;
 
+	/* And then who it was: bgdma_class_break(). */
 	if (smp_load_acquire(&cls->code) || READ_ONCE(cls->leaving))
 		return bgdma_edge_tell(edge);
 	spin_lock(&cls->lock);

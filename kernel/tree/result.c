@@ -165,6 +165,7 @@ bool bgdma_class_free_slots(struct bgdma_class *cls)
 		struct bgdma_slot *slot = bgdma_slot_at(cls, cls->base++);
 
 		slot->asked = false;
+		slot->own = false;
 		slot->filled = false;
 		slot->differ = false;
 		slot->n = 0;

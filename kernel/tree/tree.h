@@ -62,6 +62,7 @@ struct bgdma_name {
  * @offset: of its bytes in the collective, likewise
  * @n: bytes that were combined, or of the result
  * @asked: somebody came
+ * @own: the context itself has asked for @ask
  * @filled: there are bytes
  * @differ: @one and @other did not ask for the same
  * @one: who asked for @ask
@@ -73,6 +74,7 @@ struct bgdma_slot {
 	u32 offset;
 	u32 n;
 	bool asked;
+	bool own;
 	bool filled;
 	bool differ;
 	struct bgdma_name one;
@@ -165,7 +167,7 @@ struct bgdma_edge {
  * @slots: by number
  */
 struct bgdma_class {
-	spinlock_t lock;
+	spinlock_t lock;		/* leaf */
 	struct bgdma_ctx *ctx;
 	u32 number;
 	u32 instance;
@@ -238,12 +240,10 @@ static inline struct bgdma_name bgdma_class_self(const struct bgdma_class *cls)
 static inline u32 bgdma_result_bytes(const struct bgdma_class *cls,
 				     const struct bgdma_ask *ask, u32 bytes)
 {
-	bool root = bgdma_class_is_root(cls);
+	u8 nothing = bgdma_class_is_root(cls) ? BGDMA_OP_TREE_BCAST :
+						BGDMA_OP_TREE_REDUCE;
 
-	if (ask->op == BGDMA_OP_TREE_ALLREDUCE ||
-	    (ask->op == BGDMA_OP_TREE_REDUCE) == root)
-		return bytes;
-	return 0;
+	return ask->op == nothing ? 0 : bytes;
 }
 
 /* class.c */

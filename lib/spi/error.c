@@ -62,6 +62,7 @@ static const struct code {
 	CODE(BGDMA_E_LINK_DOWN, -ENETUNREACH, "no way to that node"),
 	CODE(BGDMA_E_TIMEOUT, -EHOSTDOWN,
 	     "peer kernel did not answer in time"),
+	CODE(BGDMA_E_CLASS, -ENOENT, "no such class of the combining network"),
 #undef CODE
 };
 
@@ -136,6 +137,7 @@ static const char *kind_name(unsigned int kind)
 		[BGDMA_KIND_REGION]	 = "region",
 		[BGDMA_KIND_EVENTS]	 = "events ring",
 		[BGDMA_KIND_GROUP]	 = "group",
+		[BGDMA_KIND_CLASS]	 = "class",
 	};
 
 	return kind < ARRAY_SIZE(names) ? names[kind] : "object";
@@ -272,6 +274,12 @@ int bgdma_explain_event(const struct bgdma_event *event, char *buf, size_t size)
 	case BGDMA_EVENT_LINK:
 		text_add(&text, "a link went %s: ", event->code ? "down" : "up");
 		text_peer(&text, event->peer_rank, event->peer_ctx);
+		break;
+	case BGDMA_EVENT_CLASS:
+		text_object(&text, event->kind, event->object);
+		text_add(&text, event->transfer_id ?
+			 ": a result had nowhere to land" : " broke");
+		text_transfer(&text, event);
 		break;
 	default:
 		text_add(&text, "event of unknown type %u", event->type);

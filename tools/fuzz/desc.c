@@ -21,6 +21,11 @@ static bool is_gate(u8 op)
 	return op >= BGDMA_OP_EPOCH_BEGIN && op <= BGDMA_OP_EPOCH_END;
 }
 
+static bool is_tree(u8 op)
+{
+	return op >= BGDMA_OP_TREE_REDUCE && op <= BGDMA_OP_TREE_P2P;
+}
+
 static struct unused unused_of(u8 op)
 {
 	struct unused none = {
@@ -57,6 +62,16 @@ static struct unused unused_of(u8 op)
 		none.flags &= ~(BGDMA_DESC_OPS | BGDMA_DESC_HOLD |
 				BGDMA_DESC_FETCH);
 		break;
+	case BGDMA_OP_TREE_P2P:
+		none.target = none.dispatch = none.sink = true;
+		none.flags &= ~(BGDMA_DESC_OPS | BGDMA_DESC_INTERRUPT);
+		break;
+	case BGDMA_OP_TREE_REDUCE:
+	case BGDMA_OP_TREE_BCAST:
+	case BGDMA_OP_TREE_ALLREDUCE:
+		none.target = none.cookie = none.route = true;
+		none.flags &= ~BGDMA_DESC_OPS;
+		break;
 	case BGDMA_OP_EPOCH_BEGIN:
 		none.flags &= ~(BGDMA_DESC_HOLD | BGDMA_DESC_EXCLUSIVE);
 		/* fall through */
@@ -77,12 +92,13 @@ static struct unused unused_of(u8 op)
 static bool fields_good(const struct bgdma_desc *d, struct unused none)
 {
 	bool inlined = d->flags & BGDMA_DESC_INLINE;
+	u8 class = is_tree(d->op) ? 15 : 0;
 
 	return !d->resv && !(d->flags & none.flags) &&
 	       (is_gate(d->op) ? d->epoch : !none.epoch || !d->epoch) &&
-	       !(d->class_prio & ~(none.target ? 0 : BGDMA_PRIORITY)) &&
-	       (!none.target || (!d->dst_rank && (!d->dst_ctx ||
-				 d->flags & BGDMA_DESC_GROUP))) &&
+	       !(d->class_prio & ~(none.target ? class : BGDMA_PRIORITY)) &&
+	       (!none.target || ((!d->dst_rank || d->op == BGDMA_OP_TREE_P2P) &&
+				 (!d->dst_ctx || d->flags & BGDMA_DESC_GROUP))) &&
 	       (!none.fifo || !d->dst_fifo) &&
 	       (!none.dispatch || !d->dispatch) &&
 	       (!none.cookie || !d->cookie) &&
@@ -156,7 +172,8 @@ static bool target_good(const struct bgdma_stream *s, struct unused none)
 {
 	const struct bgdma_desc *d = &s->x.desc;
 
-	if (s->remote && (is_gate(d->op) || d->op == BGDMA_OP_ATOMIC))
+	if (s->remote && (is_gate(d->op) || is_tree(d->op) ||
+			  d->op == BGDMA_OP_ATOMIC))
 		return false;
 	if (s->remote && !none.target && d->flags & BGDMA_DESC_GROUP)
 		return d->dst_rank == s->who.rank;
@@ -171,7 +188,7 @@ static void check(const struct bgdma_stream *s)
 	struct unused none = unused_of(d->op);
 	struct bgdma_fault fault;
 	u32 code = bgdma_desc_check(s, &fault);
-	bool good = (d->op <= BGDMA_OP_ATOMIC || is_gate(d->op)) &&
+	bool good = (d->op <= BGDMA_OP_TREE_P2P || is_gate(d->op)) &&
 		    fields_good(d, none) && group_good(s) &&
 		    route_good(d->route, none) && length_good(d) &&
 		    target_good(s, none);

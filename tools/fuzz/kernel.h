@@ -192,6 +192,9 @@ static bool fuzz_no_memory __attribute__((unused));
 #define kzalloc(n, flags)	(fuzz_no_memory ? NULL : calloc(1, n))
 #define kvzalloc(n, flags)	kzalloc(n, flags)
 #define kvcalloc(n, each, flags)	kzalloc((size_t)(n) * (each), flags)
+#define kcalloc			kvcalloc
+#define kmalloc(n, flags)	(fuzz_no_memory ? NULL : malloc(n))
+#define kvmalloc_array(n, each, flags)	kmalloc((size_t)(n) * (each), flags)
 #define kfree(p)		free(p)
 #define kvfree(p)		free(p)
 #define page_address(page)	((void *)(page))

@@ -16,6 +16,30 @@
 
 /* ---- Data and acknowledgments ------------------------------------------ */
 
+/* Of a packet of the combining network, which is 4096 bytes at most. */
+static bool told_tree(const struct bgdma_wire_packet *p)
+{
+	const struct bgdma_desc *d = &p->desc;
+	uint32_t head[6];
+
+	memcpy(head, d->u.inline_data, sizeof(head));
+	if (p->flags & 1 || d->flags || !d->epoch || d->class_prio > 15 ||
+	    d->route >> 7 || head[5])
+		return false;
+	if (head[2] > 1 << 30 || head[1] > head[2])
+		return false;
+	/* Part, differ, broken, left; only the first has bytes. */
+	switch (head[4] >> 16 & 255) {
+	case 0:
+		return d->length <= 4096 && !p->bytes == !d->length;
+	case 1:
+	case 2:
+	case 3:
+		return !d->length;
+	}
+	return false;
+}
+
 /* A piece of an operation that moves bytes: what it is, told by what it is not. */
 static bool told_piece(const struct bgdma_wire_packet *p)
 {
@@ -41,7 +65,10 @@ static bool told_piece(const struct bgdma_wire_packet *p)
 			return false;
 		return op != BGDMA_ATOMIC_CAS || d->length == size;
 	}
-	if (d->op != BGDMA_OP_PUT && d->op != BGDMA_OP_MEMFIFO)
+	if (d->op >= BGDMA_OP_TREE_REDUCE && d->op <= BGDMA_OP_TREE_ALLREDUCE)
+		return told_tree(p);
+	if (d->op != BGDMA_OP_PUT && d->op != BGDMA_OP_MEMFIFO &&
+	    d->op != BGDMA_OP_TREE_P2P)
 		return false;
 	/* A piece has bytes, where there are any. */
 	if (!p->bytes)
@@ -312,7 +339,7 @@ static uint32_t piece_of(const struct bgdma_desc *d, uint32_t offset,
 		return n;
 	if (d->op == BGDMA_OP_ATOMIC)
 		return n < BGDMA_WIRE_ATOMIC ? n : BGDMA_WIRE_ATOMIC;
-	if (d->op == BGDMA_OP_MEMFIFO &&
+	if ((d->op == BGDMA_OP_MEMFIFO || d->op == BGDMA_OP_TREE_P2P) &&
 	    n > BGDMA_PACKET_MAX - offset % BGDMA_PACKET_MAX)
 		n = BGDMA_PACKET_MAX - offset % BGDMA_PACKET_MAX;
 	return n < room ? n : room;
@@ -376,6 +403,9 @@ static void descriptor(struct input *in)
 	any_bytes(in, d, sizeof(*d), true);
 	if (bgdma_desc_check(&s, &fault) || d->op == BGDMA_OP_NOP ||
 	    d->op == BGDMA_OP_LOCAL_COPY || d->op == BGDMA_OP_LOCAL_MEMFIFO)
+		return;
+	/* Of a collective only the engine's own packets cross a link. */
+	if (bgdma_op_is_tree(d->op))
 		return;
 	cut(&s, room);
 }

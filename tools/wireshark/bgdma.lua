@@ -27,7 +27,7 @@ local DESC_SIZE, NONE = wire.DESC_SIZE, wire.NONE
 
 local DATA, ACK, HELLO, STATE = 1, 2, 3, 4
 local PIECE, ABORT, ANSWER, EVENT, FETCHED = 0, 1, 2, 3, 4
-local MEMFIFO, LOCAL_MEMFIFO, PUT, RGET, ATOMIC = 1, 2, 3, 5, 6
+local MEMFIFO, LOCAL_MEMFIFO, PUT, RGET, ATOMIC, TREE_P2P = 1, 2, 3, 5, 6, 10
 local CAS = 9
 
 -- Packets that are told in a frame's line of the list.
@@ -180,6 +180,9 @@ local function words(d)
 			place(d))
 	elseif wire.is_gate(d.op) then
 		text = string.format("%s %d at %s", text, d.epoch, place(d))
+	elseif wire.is_tree(d.op) then
+		text = string.format("%s of class %d, to %s", text, d.class_prio,
+			place(d))
 	else
 		text = string.format("%s to %s", text, place(d))
 	end
@@ -190,7 +193,8 @@ local function show_desc(frame, tree, at)
 	local d = read(DESC, frame.raw, at)
 	show(DESC, frame, tree, at, d)
 	at = at + DESC.size
-	local union = bit(d.flags, 1) and wire.DESC_INLINE or wire.DESC_AT
+	local union = wire.is_tree(d.op) and wire.DESC_TREE or
+		bit(d.flags, 1) and wire.DESC_INLINE or wire.DESC_AT
 	show(union, frame, tree, at, read(union, frame.raw, at))
 	show(wire.DESC_END, frame, tree, at + union.size)
 	return d
@@ -226,15 +230,28 @@ local function wrong_atomic(d, p)
 		(op == CAS and d.length ~= size)
 end
 
+local function wrong_message(d, p)
+	if p.bytes == 0 then
+		return d.length > 0
+	end
+	return math.floor(p.offset / wire.PACKET_MAX) ~=
+		math.floor((p.offset + p.bytes - 1) / wire.PACKET_MAX)
+end
+
+-- @head: of the packet of the class
+local function wrong_tree(d, p, head)
+	return d.length > wire.PACKET_MAX or p.bytes == 0 and d.length > 0 or
+		p.flags % 2 == 1 or d.flags > 0 or d.epoch == 0 or
+		d.class_prio > 15 or bit(d.route, 7) or
+		head.total > wire.LENGTH_MAX or head.offset > head.total or
+		not wire.TREE_KINDS[head.kind] or head.resv > 0 or
+		head.kind > 0 and d.length > 0
+end
+
 local WRONG_PIECE = {
 	[PUT] = function(d, p) return p.bytes == 0 and d.length > 0 end,
-	[MEMFIFO] = function(d, p)
-		if p.bytes == 0 then
-			return d.length > 0
-		end
-		return math.floor(p.offset / wire.PACKET_MAX) ~=
-			math.floor((p.offset + p.bytes - 1) / wire.PACKET_MAX)
-	end,
+	[MEMFIFO] = wrong_message,
+	[TREE_P2P] = wrong_message,
 	[RGET] = function(d, p)
 		return p.offset > 0 or p.bytes ~= d.length or p.bytes == 0 or
 			p.bytes % DESC_SIZE > 0 or p.bytes > wire.RGET_MAX * DESC_SIZE
@@ -243,11 +260,12 @@ local WRONG_PIECE = {
 }
 for op in pairs(wire.OPS) do
 	WRONG_PIECE[op] = WRONG_PIECE[op] or wire.is_gate(op) and
-		function(d) return d.length > 0 or d.epoch == 0 end
+		function(d) return d.length > 0 or d.epoch == 0 end or
+		wire.is_tree(op) and wrong_tree or nil
 end
 
 -- bgdma_wire_packet_check(): what is wrong, if anything is.
-local function wrong_packet(d, p)
+local function wrong_packet(d, p, head)
 	if p.resv > 0 or d.resv > 0 or p.flags > 3 then
 		return "a reserved field or flag is set"
 	elseif p.flags % 2 == 1 and p.dst_inc == 0 then
@@ -272,7 +290,7 @@ local function wrong_packet(d, p)
 	elseif not WRONG_PIECE[d.op] then
 		return "an operation that goes over no link"
 	end
-	return WRONG_PIECE[d.op](d, p) and "no piece of such an operation"
+	return WRONG_PIECE[d.op](d, p, head) and "no piece of such an operation"
 end
 
 local function told(frame, p, at)
@@ -333,7 +351,8 @@ local function show_packet(frame, i, payload)
 	show(PACKET, frame, sub, behind, p)
 	local desc = sub:add(frame.tvb(at, DESC_SIZE), "Descriptor")
 	local d = show_desc(frame, desc, at)
-	local wrong = wrong_packet(d, p)
+	local wrong = wrong_packet(d, p,
+		read(wire.DESC_TREE, frame.raw, at + DESC.size))
 	local size = p.kind == ABORT and 0 or p.bytes
 	local fits = not wrong and there(frame, sub, payload, size)
 	local text = packet_words(frame, d, p, fits and payload)

@@ -123,6 +123,15 @@ static struct bgdma_desc new_desc(uint8_t op, uint32_t length)
 	d.length = length;
 	d.resv = 0;
 	d.epoch |= 1;
+	if (op >= BGDMA_OP_TREE_REDUCE && op <= BGDMA_OP_TREE_ALLREDUCE) {
+		/* offset, total; kind and code; reserved: kernel/engine/tree.h */
+		const uint32_t head[] = { 17, 4096, 100000, 5, 1, 0 };
+
+		memcpy(d.u.inline_data, head, sizeof(head));
+		d.flags = 0;
+		d.class_prio = 3;
+		d.route &= ~BGDMA_ROUTE_DEPOSIT;
+	}
 	if (op == BGDMA_OP_ATOMIC)
 		d.dispatch = BGDMA_ATOMIC(BGDMA_ATOMIC_ADD, BGDMA_ATOMIC_U64);
 	return d;
@@ -266,7 +275,9 @@ static void ack(uint16_t results)
 static void pieces(void)
 {
 	static const uint8_t ops[] = { BGDMA_OP_PUT, BGDMA_OP_MEMFIFO,
-				       BGDMA_OP_RGET, BGDMA_OP_ATOMIC };
+				       BGDMA_OP_RGET, BGDMA_OP_ATOMIC,
+				       BGDMA_OP_TREE_ALLREDUCE,
+				       BGDMA_OP_TREE_BCAST, BGDMA_OP_TREE_P2P };
 	struct bgdma_wire_packet *p;
 	unsigned int i;
 

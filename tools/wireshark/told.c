@@ -64,6 +64,18 @@ static const struct member inline_members[] = {
 	  BGDMA_INLINE_MAX, 0 },
 };
 
+/* struct bgdma_tree_head, which only the kernel has: kernel/engine/tree.h */
+#define HEAD(m, at, size) \
+	{ #m, offsetof(struct bgdma_desc, u) + (at), size, 1 }
+
+static const struct member tree_members[] = {
+	HEAD(index, 0, 4), HEAD(offset, 4, 4), HEAD(total, 8, 4),
+	HEAD(rank, 12, 4), HEAD(ctx, 16, 2), HEAD(kind, 18, 1),
+	HEAD(code, 19, 1), HEAD(resv, 20, 4),
+};
+
+static const struct member common_members[] = { DESC_REST };
+
 static const struct member packet_members[] = {
 	NUMBER(bgdma_wire_packet, id), NUMBER(bgdma_wire_packet, offset),
 	NUMBER(bgdma_wire_packet, bytes), NUMBER(bgdma_wire_packet, dst_inc),
@@ -193,10 +205,14 @@ static void tell_members(const char *prefix, const struct member *m, size_t n,
 
 static void tell_desc(const struct bgdma_desc *d)
 {
-	if (d->flags & BGDMA_DESC_INLINE)
+	if (d->op >= BGDMA_OP_TREE_REDUCE && d->op <= BGDMA_OP_TREE_ALLREDUCE) {
+		TELL("desc.", common_members, d);
+		TELL("tree.", tree_members, d);
+	} else if (d->flags & BGDMA_DESC_INLINE) {
 		TELL("desc.", inline_members, d);
-	else
+	} else {
 		TELL("desc.", desc_members, d);
+	}
 }
 
 static void tell_payload(const struct bgdma_wire_packet *p, const uint8_t *at)

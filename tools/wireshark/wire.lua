@@ -23,6 +23,12 @@ local function is_gate(op)
 	return op >= 11 and op <= 13
 end
 
+local function is_tree(op)
+	return op >= 7 and op <= 9
+end
+
+local TREE_KINDS = {[0] = "part", "differ", "broken", "left"}
+
 local ATOMIC_OPS = {[0] = "read", "add", "mul", "min", "max", "and", "or", "xor",
 	"swap", "cas"}
 local ATOMIC_TYPES = {[0] = "s32", "u32", "s64", "u64"}
@@ -33,14 +39,14 @@ local CODES = {[0] = "OK", "INDEX", "OP", "UNSUPPORTED", "FLAGS", "FIELD",
 	"CANCELLED", "ABORTED", "ALIGN", [32] = "EPOCH_HELD",
 	[33] = "EPOCH_CLOSED", [34] = "EPOCH_COUNT", [35] = "EPOCH_BUSY",
 	[36] = "GROUP", [37] = "TREE_MISMATCH", [38] = "LINK_DOWN",
-	[39] = "TIMEOUT"}
+	[39] = "TIMEOUT", [40] = "CLASS"}
 
 local OBJECTS = {[0] = "context", "injection FIFO", "reception FIFO",
 	"remote-get queue", "injection counter", "reception counter", "region",
-	"events", "group"}
+	"events", "group", "class"}
 
 local EVENTS = {"PEER_DOWN", "FIFO_ERROR", "COUNTER", "REFUSED", "OFFENDER",
-	"PARTITION", "EPOCH", "LINK"}
+	"PARTITION", "EPOCH", "LINK", "CLASS"}
 
 local function handle(value)
 	if value == NONE then
@@ -59,7 +65,9 @@ local function fifo(value)
 	if value == NONE then
 		return "the kernel's own"
 	elseif value < 2 ^ 31 then
-		return "injection FIFO"
+		return value < 2 ^ 30 and "injection FIFO" or
+			string.format("class %d, edge %d",
+				math.floor((value - 2 ^ 30) / 3), (value - 2 ^ 30) % 3)
 	end
 	return string.format("remote-get queue %d, sender %d",
 		math.floor(value / 65536) - 32768, value % 65536)
@@ -164,6 +172,13 @@ local DESC_AT = struct("bgdma.desc", {
 })
 local DESC_INLINE = struct("bgdma.desc", {
 	{"inline_data", "bytes", {size = INLINE_MAX}}})
+-- In place of both, on an edge of the combining network: kernel/engine/tree.h
+local DESC_TREE = struct("bgdma.tree", {
+	{"index", "uint32"}, {"offset", "uint32"}, {"total", "uint32"},
+	{"rank", "uint32"}, {"ctx", "uint16", {note = context}},
+	{"kind", "uint8", {strings = TREE_KINDS}},
+	{"code", "uint8", {strings = CODES}}, {"resv", "uint32"},
+})
 local DESC_END = struct("bgdma.desc", {{"cookie", "uint64", HEX}})
 local DESC_SIZE = DESC.size + DESC_AT.size + DESC_END.size
 
@@ -267,6 +282,7 @@ return {
 	TYPES = TYPES, KINDS = KINDS, OPS = OPS, ATOMIC_OPS = ATOMIC_OPS,
 	ATOMIC_TYPES = ATOMIC_TYPES, CODES = CODES, OBJECTS = OBJECTS,
 	EVENTS = EVENTS, dispatch = dispatch, is_gate = is_gate,
+	is_tree = is_tree, TREE_KINDS = TREE_KINDS, DESC_TREE = DESC_TREE,
 	FRAME = FRAME, DESC = DESC, DESC_AT = DESC_AT, DESC_INLINE = DESC_INLINE,
 	DESC_END = DESC_END, DESC_SIZE = DESC_SIZE, PACKET = PACKET, ACK = ACK,
 	RESULT = RESULT, TELLS = TELLS, HELLO = HELLO, HELLO_SIZE = HELLO_SIZE,

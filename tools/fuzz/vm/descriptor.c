@@ -21,11 +21,17 @@ static __u8 choose_op(uint8_t choice)
 		BGDMA_OP_LOCAL_COPY, BGDMA_OP_LOCAL_MEMFIFO, BGDMA_OP_NOP,
 		BGDMA_OP_MEMFIFO, BGDMA_OP_ATOMIC, BGDMA_OP_ATOMIC,
 		BGDMA_OP_EPOCH_BEGIN, BGDMA_OP_EPOCH_BEGIN,
-		BGDMA_OP_EPOCH_CLOSE, BGDMA_OP_EPOCH_END, BGDMA_OP_EPOCH_END,
-		BGDMA_OP_RGET
+		BGDMA_OP_EPOCH_CLOSE, BGDMA_OP_EPOCH_END, BGDMA_OP_RGET,
+		BGDMA_OP_TREE_ALLREDUCE, BGDMA_OP_TREE_ALLREDUCE,
+		BGDMA_OP_TREE_BCAST, BGDMA_OP_TREE_REDUCE, BGDMA_OP_TREE_P2P
 	};
 
-	return choice < CHOICE_ODD ? ops[choice % 16] : choice;
+	return choice < CHOICE_ODD ? ops[choice % 20] : choice;
+}
+
+static bool in_tree(__u8 op)
+{
+	return op >= BGDMA_OP_TREE_REDUCE && op <= BGDMA_OP_TREE_P2P;
 }
 
 /* Of few epochs, so that they meet. */
@@ -80,6 +86,11 @@ static struct bgdma_desc right_one(struct file *f, struct file *to,
 		return d_rget(to->at.rank, rgq, src, 0, 1 + choice[5] % 4);
 	case BGDMA_OP_NOP:
 		return d_nop();
+	case BGDMA_OP_TREE_REDUCE:
+	case BGDMA_OP_TREE_BCAST:
+	case BGDMA_OP_TREE_ALLREDUCE:
+	case BGDMA_OP_TREE_P2P:
+		return in_class(f, choose_op(choice[1]), choice, length);
 	default:
 		return one_sided(f, to, choice);
 	}
@@ -108,7 +119,7 @@ static struct bgdma_desc descriptor(struct machine *m, struct file *f,
 	d.op = choose_op(choice[1]);
 	in_epoch(&d, choice[15]);
 	if (d.op != BGDMA_OP_NOP && d.op != BGDMA_OP_LOCAL_COPY &&
-	    d.op != BGDMA_OP_LOCAL_MEMFIFO)
+	    d.op != BGDMA_OP_LOCAL_MEMFIFO && !in_tree(d.op))
 		d.dst_ctx = htole16(to->at.ctx);
 	d.flags |= choice[4] & (choice[4] < CHOICE_ODD ?
 		BGDMA_DESC_INTERRUPT | BGDMA_DESC_FENCE : 0xff);
@@ -117,8 +128,9 @@ static struct bgdma_desc descriptor(struct machine *m, struct file *f,
 	if (choice[9] % 4)
 		d.inj_ctr = htole32(thing(f, INJ_COUNTERS, choice[9]));
 	if (choice[10] % 4 && d.op != BGDMA_OP_NOP &&
-	    d.op <= BGDMA_OP_ATOMIC)
-		d.rec_ctr = htole32(thing(to, REC_COUNTERS, choice[10]));
+	    d.op <= BGDMA_OP_TREE_P2P)
+		d.rec_ctr = htole32(thing(in_tree(d.op) ? f : to, REC_COUNTERS,
+					  choice[10]));
 	if (choice[10] % 8 == 7)
 		d.flags |= BGDMA_DESC_OPS;
 	if (choice[6] < CHOICE_ODD && choice[6] % 16 >= 14)

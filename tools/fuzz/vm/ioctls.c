@@ -109,6 +109,21 @@ static const struct request requests[] = {
 	{ BGDMA_IOC_GROUP_UNBIND, {
 		M(bgdma_group_unbind, group, C_COUNT),
 	} },
+	{ BGDMA_IOC_CLASS_BIND, {
+		M(bgdma_class_bind, number, C_COUNT),
+		M(bgdma_class_bind, instance, C_COUNT),
+		M(bgdma_class_bind, rank, C_RANK),
+		M(bgdma_class_bind, member_count, C_COUNT),
+		M(bgdma_class_bind, members, C_ADDR),
+		M(bgdma_class_bind, packet, C_ZERO),
+		M(bgdma_class_bind, window, C_ZERO),
+		M(bgdma_class_bind, flags, C_FLAG),
+	} },
+	{ BGDMA_IOC_CLASS_UNBIND, {
+		M(bgdma_class_unbind, number, C_COUNT),
+		M(bgdma_class_unbind, flags, C_FLAG),
+		M(bgdma_class_unbind, resv, C_ZERO),
+	} },
 	{ BGDMA_IOC_GATE, {
 		M(bgdma_gate, region, C_REGION),
 		M(bgdma_gate, epochs, C_COUNT),
@@ -269,12 +284,12 @@ static void match_object(struct machine *m, struct file *f, void *kind,
 {
 	static const enum sort sorts[] = {
 		C_VALUE, C_INJ, C_REC, C_QUEUE, C_INJ_SLOT, C_REC_SLOT,
-		C_REGION, C_ZERO, C_VALUE
+		C_REGION, C_ZERO, C_VALUE, C_COUNT
 	};
 	__u32 k, v;
 
 	memcpy(&k, kind, sizeof(k));
-	if (k > BGDMA_KIND_GROUP)
+	if (k > BGDMA_KIND_CLASS)
 		return;
 	v = (__u32)choose(m, f, sorts[k], choice);
 	memcpy(object, &v, sizeof(v));

@@ -81,7 +81,7 @@ const char *choose_name(uint8_t choice);
 
 /* ---- ioctls.c ---------------------------------------------------------- */
 
-#define IOCTLS		24
+#define IOCTLS		26
 
 void call_ioctl(struct machine *m, struct file *f, unsigned int which,
 		const uint8_t *choice);
@@ -107,6 +107,13 @@ void call_drain(struct machine *m, struct file *f, const uint8_t *choice);
 void call_group(struct machine *m, struct file *f, const uint8_t *choice);
 /* Have a descriptor go down a line, or under the group that it came under. */
 void under_group(struct file *f, struct bgdma_desc *d, const uint8_t *choice);
+
+/* ---- tree.c ------------------------------------------------------------ */
+
+void call_class(struct machine *m, struct file *f, const uint8_t *choice);
+/* A part in a collective of one of these classes, or a message for a member. */
+struct bgdma_desc in_class(struct file *f, __u8 op, const uint8_t *choice,
+			   __u32 length);
 
 /* ---- message.c --------------------------------------------------------- */
 

@@ -159,7 +159,7 @@ static call_fn *const others[] = {
 	call_drain, call_map, call_remap, call_poke, call_poke, call_scribble,
 	call_uring, call_uring, call_netlink, call_netlink, call_netlink,
 	call_open, call_close, call_poll, call_pause, call_user, call_fail,
-	call_group, call_link, call_frame, call_frame,
+	call_group, call_class, call_class, call_link, call_frame, call_frame,
 };
 
 #define OTHERS		(sizeof(others) / sizeof(others[0]))

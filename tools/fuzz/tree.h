@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the target "tree" knows of the member and of those around it, and what should
+ * come of what they bring. Behind the files of the module.
+ */
+#ifndef FUZZ_TREE_H
+#define FUZZ_TREE_H
+
+#include "fuzz.h"
+
+#define PACKET		512
+#define COLLECTIVES	8
+#define PACKETS_MAX	(COLLECTIVES * 5)
+#define PLACE		4096U	/* of a collective, in the region */
+#define STEPS		600
+#define NUMBER		5
+#define INSTANCE	9
+#define HANDLE		77U
+#define COUNTER		3U
+
+enum who { OWN, CHILD, CHILD2, PARENT, STRANGER, WHOS };
+
+struct collective {
+	struct bgdma_ask ask;
+	u32 first;
+	bool nowhere;		/* its result has no region to land in */
+};
+
+static struct {
+	struct bgdma_partition partition;
+	struct bgdma_ctx ctx, other[WHOS];
+	struct bgdma_user_ctl uctl;
+	struct bgdma_counter_cell cell[8];
+	struct bgdma_region region;
+	struct page **pages;
+	struct bgdma_stream core, flow[WHOS];
+	struct bgdma_class *cls;
+	struct collective c[COLLECTIVES];
+	u32 collectives, packets, window;
+	u32 of[PACKETS_MAX];	/* collective of a packet */
+	u32 gave[WHOS];		/* packets of each; of the parent: results */
+	u32 sent[BGDMA_EDGES];
+	bool lied, differs, dead;
+	u32 who, events, code;
+	int answer;
+} f;
+
+static bool there(enum who who)
+{
+	switch (who) {
+	case PARENT:
+		return f.cls->edge[BGDMA_EDGE_UP].there;
+	case CHILD:
+	case CHILD2:
+		return f.cls->edge[BGDMA_EDGE_DOWN + who - CHILD].there;
+	default:
+		return who == OWN;
+	}
+}
+
+static bool root(void)
+{
+	return !f.cls->rank;
+}
+
+/* ---- What should be ----------------------------------------------------- */
+
+static u32 size_of(const struct bgdma_ask *ask)
+{
+	u32 size = ask->op == BGDMA_OP_TREE_BCAST ? 1 :
+		bgdma_combine_size(ask->dispatch);
+
+	return PACKET - PACKET % size;
+}
+
+static u32 offset_of(u32 number)
+{
+	const struct collective *c = &f.c[f.of[number]];
+
+	return (number - c->first) * size_of(&c->ask);
+}
+
+static u32 bytes_of(u32 number)
+{
+	const struct collective *c = &f.c[f.of[number]];
+
+	return min(size_of(&c->ask), c->ask.total - offset_of(number));
+}
+
+/* What somebody brings in a packet. */
+static u32 brings(enum who who, u32 number, u8 *to)
+{
+	u8 op = f.c[f.of[number]].ask.op;
+	u32 n = bytes_of(number), i;
+
+	if (op == (who == PARENT ? BGDMA_OP_TREE_REDUCE : BGDMA_OP_TREE_BCAST) &&
+	    !(who == OWN && root()))
+		return 0;
+	for (i = 0; i < n; i++)
+		to[i] = (u8)((who + 1) * 37 + number * 11 + i * (who + 3));
+	return n;
+}
+
+/* What goes up, or is the root's result. */
+static u32 combined(u32 number, u8 *to)
+{
+	const struct collective *c = &f.c[f.of[number]];
+	static u8 more[PACKET] __attribute__((aligned(16)));
+	u32 n = brings(OWN, number, to);
+	enum who who;
+
+	for (who = CHILD; who <= CHILD2; who++) {
+		struct bgdma_payload p = { .pieces = 1, .p = { more } };
+
+		if (there(who) && (p.n[0] = brings(who, number, more)))
+			bgdma_combine(c->ask.dispatch, to, &p);
+	}
+	return n;
+}
+
+static u32 result_of(u32 number, u8 *to)
+{
+	return root() ? combined(number, to) : brings(PARENT, number, to);
+}
+
+static u32 complete(void)
+{
+	u32 n = f.gave[OWN];
+
+	if (there(CHILD))
+		n = min(n, f.gave[CHILD]);
+	return there(CHILD2) ? min(n, f.gave[CHILD2]) : n;
+}
+
+static u32 results(void)
+{
+	u32 n = f.gave[OWN], i;
+
+	if (!root())
+		return f.gave[PARENT];
+	for (i = 0; i < n; i++)
+		if (f.c[f.of[i]].ask.op != BGDMA_OP_TREE_BCAST &&
+		    i >= complete())
+			return i;
+	return n;
+}
+
+static u32 landed(void)
+{
+	return min(results(), f.gave[OWN]);
+}
+
+static u32 base(void)
+{
+	u32 n = min(landed(), root() ? complete() : f.sent[BGDMA_EDGE_UP]);
+
+	if (there(CHILD))
+		n = min(n, f.sent[BGDMA_EDGE_DOWN]);
+	return there(CHILD2) ? min(n, f.sent[BGDMA_EDGE_DOWN + 1]) : n;
+}
+
+#endif /* FUZZ_TREE_H */
