@@ -86,7 +86,7 @@ struct bgdma_partition *bgdma_partition_find(struct bgdma_net *bn,
 
 /*
  * They are found no more, and end. Those that have links wait for whoever looks at
- * these, all of them once: the kernel ends one namespace after the other.
+ * these, all of them once: others' namespaces end behind them.
  */
 static void bgdma_partitions_end(struct list_head *gone)
 {
@@ -143,20 +143,24 @@ static int __net_init bgdma_net_init(struct net *net)
 	return 0;
 }
 
-static void __net_exit bgdma_net_exit(struct net *net)
+static void __net_exit bgdma_nets_exit(struct list_head *nets)
 {
-	struct bgdma_net *bn = bgdma_net(net);
 	LIST_HEAD(gone);
+	struct net *net;
 
-	mutex_lock(&bn->lock);
-	list_splice_init(&bn->partitions, &gone);
-	mutex_unlock(&bn->lock);
+	list_for_each_entry(net, nets, exit_list) {
+		struct bgdma_net *bn = bgdma_net(net);
+
+		mutex_lock(&bn->lock);
+		list_splice_tail_init(&bn->partitions, &gone);
+		mutex_unlock(&bn->lock);
+	}
 	bgdma_partitions_end(&gone);
 }
 
 static struct pernet_operations bgdma_net_ops = {
 	.init = bgdma_net_init,
-	.exit = bgdma_net_exit,
+	.exit_batch = bgdma_nets_exit,
 	.id = &bgdma_net_id,
 	.size = sizeof(struct bgdma_net),
 };
