@@ -651,11 +651,13 @@ struct bgdma_partition {
  * struct bgdma_net - the partitions of one network namespace
  * @lock: the list
  * @partitions: of it
+ * @n_partitions: so many; @lock
  * @n_kernels: that links of all of them lead to
  */
 struct bgdma_net {
 	struct mutex lock;
 	struct list_head partitions;
+	u32 n_partitions;
 	atomic_t n_kernels;
 };
 
@@ -665,6 +667,7 @@ struct bgdma_partition *bgdma_partition_new(const char *name);
 struct bgdma_partition *bgdma_partition_find(struct bgdma_net *bn,
 					     const char *name);
 int bgdma_partition_del(struct bgdma_net *bn, struct bgdma_partition *part);
+void bgdma_partition_kill(struct bgdma_partition *part);
 void bgdma_partition_put(struct bgdma_partition *part);
 int bgdma_partition_attach(struct bgdma_partition *part, struct bgdma_ctx *ctx,
 			   u16 want);
@@ -680,6 +683,7 @@ void bgdma_fabric_exit(void);
 
 #define BGDMA_QUANTUM_DEFAULT	65536
 #define BGDMA_FIRST_MAX		65536
+#define BGDMA_PARTITIONS_MAX	1024	/* of a network namespace */
 #define BGDMA_POLL_NS_DEFAULT	50000
 #define BGDMA_CONTEXTS_DEFAULT	8192
 

@@ -93,23 +93,6 @@ TEST_F_TIMEOUT(coll, ba3_members_cannot_write_our_packets, 120)
 
 /* ---- Who is ready ------------------------------------------------------ */
 
-/* The identifier of an operation of the module: every endpoint has the same. */
-static int operation_id(struct caller *c, const char *name, uint32_t *id)
-{
-	const struct bgdma_endpoint_attr attr = { .job = c->m.job };
-	const struct bgdma_operation_attr operation = {
-		.module = "coll", .name = name, .type = BGDMA_COLLECTIVE,
-		.flags = BGDMA_OPERATION_CONTROL,
-		.packet = (bgdma_packet_fn *)(uintptr_t)1,
-	};
-	struct bgdma_endpoint *ep;
-
-	require_is(0, bgdma_endpoint_create(&ep, &attr));
-	require_is(0, bgdma_operation_register(ep, &operation, id));
-	bgdma_endpoint_destroy(ep);
-	return 0;
-}
-
 /* A packet to rank 0, which has to refuse it. */
 static int say_with(struct caller *c, const char *name, uint64_t word,
 		    const void *data, uint64_t length)
@@ -120,7 +103,8 @@ static int say_with(struct caller *c, const char *name, uint64_t word,
 	};
 	int ret;
 
-	require_is(0, operation_id(c, name, &send.operation));
+	require_is(0, operation_id(c, name, BGDMA_COLLECTIVE,
+				  &send.operation));
 	while ((ret = bgdma_endpoint_send(c->m.ep, &send)) == -EAGAIN)
 		(void)bgdma_endpoint_wait(c->m.ep, -1);
 	return ret;
@@ -129,15 +113,6 @@ static int say_with(struct caller *c, const char *name, uint64_t word,
 static int say(struct caller *c, uint64_t word)
 {
 	return say_with(c, "ready", word, NULL, 0);
-}
-
-static uint64_t malformed(struct caller *c)
-{
-	struct bgdma_endpoint_stats stats;
-
-	(void)bgdma_endpoint_progress(c->m.ep, 64);
-	bgdma_endpoint_stats(c->m.ep, &stats);
-	return stats.trouble[BGDMA_TROUBLE_MALFORMED];
 }
 
 /* 0 and 1 are members, 2 is not; the group is the job's first. */

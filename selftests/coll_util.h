@@ -56,4 +56,32 @@ static inline void place(uint32_t which, uint32_t size)
 	must(until(load(&board->here[which]) >= size) ? 0 : -ETIME);
 }
 
+/* The identifier of an operation of the module: every endpoint has the same. */
+static inline int operation_id(struct caller *c, const char *name,
+			       enum bgdma_operation_type type, uint32_t *id)
+{
+	const struct bgdma_endpoint_attr attr = { .job = c->m.job };
+	const struct bgdma_operation_attr operation = {
+		.module = "coll", .name = name, .type = type,
+		.flags = BGDMA_OPERATION_CONTROL,
+		.packet = (bgdma_packet_fn *)(uintptr_t)1,
+	};
+	struct bgdma_endpoint *ep;
+
+	require_is(0, bgdma_endpoint_create(&ep, &attr));
+	require_is(0, bgdma_operation_register(ep, &operation, id));
+	bgdma_endpoint_destroy(ep);
+	return 0;
+}
+
+/* Packets that meant nothing. */
+static inline uint64_t malformed(struct caller *c)
+{
+	struct bgdma_endpoint_stats stats;
+
+	(void)bgdma_endpoint_progress(c->m.ep, 64);
+	bgdma_endpoint_stats(c->m.ep, &stats);
+	return stats.trouble[BGDMA_TROUBLE_MALFORMED];
+}
+
 #endif /* BGDMA_SELFTESTS_COLL_UTIL_H */

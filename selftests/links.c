@@ -80,7 +80,9 @@ static void node_join(uint32_t rank, const char *dims, const char *more)
 		shell("/usr/bin/tc qdisc add dev bg0 root netem %s", netem);
 	shell("bgdma partition add %s dims %s mode 0666 nodes %u %s >&2",
 	      PARTITION, dims, rank, more);
-	shell("bgdma link add dev bg0 partition %s hello 100 >&2", PARTITION);
+	/* A slow machine says HELLO late, and answers late. */
+	shell("bgdma link add dev bg0 partition %s hello %u timeout %u >&2",
+	      PARTITION, 100 * slowness(), 10000 * slowness());
 	links_leave();
 }
 

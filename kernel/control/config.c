@@ -363,6 +363,9 @@ int bgdma_partition_new_doit(struct sk_buff *skb, struct genl_info *info)
 		NL_SET_ERR_MSG_ATTR(info->extack,
 				    info->attrs[BGDMA_A_PARTITION_NAME],
 				    "bgdma: there is a partition of this name");
+	if (err == -ENOSPC)
+		NL_SET_ERR_MSG_MOD(info->extack,
+				   "too many partitions in this network namespace");
 	if (err)
 		bgdma_partition_put(part);	/* the list's */
 out:

@@ -212,12 +212,12 @@ struct bgdma_ether *bgdma_ether_new(struct bgdma_partition *part,
 }
 
 /**
- * bgdma_ether_end() - a partition was deleted: its links end
+ * bgdma_ether_stop() - a partition was deleted: its links end
  * @ether: of it
  *
  * Context: process; takes RTNL.
  */
-void bgdma_ether_end(struct bgdma_ether *ether)
+void bgdma_ether_stop(struct bgdma_ether *ether)
 {
 	struct bgdma_link *link, *next;
 
@@ -229,8 +229,17 @@ void bgdma_ether_end(struct bgdma_ether *ether)
 	list_for_each_entry_safe(link, next, &ether->links, node)
 		bgdma_link_del(ether->part, link->dev);
 	rtnl_unlock();
+}
+
+/**
+ * bgdma_ether_end() - what is known of other kernels goes, too
+ * @ether: a grace period after bgdma_ether_stop()
+ *
+ * Context: process.
+ */
+void bgdma_ether_end(struct bgdma_ether *ether)
+{
 	/* Nobody starts it again: bgdma_way_want(). */
-	synchronize_net();
 	cancel_delayed_work_sync(&ether->tick);
 	mutex_lock(&ether->lock);
 	bgdma_kernels_free(ether);

@@ -283,6 +283,7 @@ struct bgdma_ether *bgdma_ether_new(struct bgdma_partition *part,
 				    struct net *net, const u8 *key,
 				    const struct bgdma_nodes *local);
 void bgdma_ether_free(struct bgdma_ether *ether);
+void bgdma_ether_stop(struct bgdma_ether *ether);
 void bgdma_ether_end(struct bgdma_ether *ether);
 bool bgdma_nodes_have(const struct bgdma_nodes *nodes, u32 rank);
 bool bgdma_nodes_overlap(const struct bgdma_nodes *a,

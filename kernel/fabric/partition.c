@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Partitions: a torus or mesh of nodes, in a network namespace. A node exists
+ * A partition: a torus or mesh of nodes, in a network namespace. A node exists
  * while somebody is attached to it, so an empty partition costs one struct
  * whatever its size.
  *
@@ -10,25 +10,12 @@
 #include <linux/poll.h>
 #include <linux/nospec.h>
 #include <linux/slab.h>
-#include <net/net_namespace.h>
-#include <net/netns/generic.h>
 
 #include "../bgdma.h"
 #include "../engine/busy.h"
 #include "../engine/group.h"
 #include "flow.h"
 #include "link.h"
-
-static unsigned int bgdma_net_id;
-
-/**
- * bgdma_net() - what we keep per network namespace
- * @net: which
- */
-struct bgdma_net *bgdma_net(struct net *net)
-{
-	return net_generic(net, bgdma_net_id);
-}
 
 /**
  * bgdma_partition_new() - a partition with the default attributes
@@ -93,66 +80,13 @@ void bgdma_partition_put(struct bgdma_partition *part)
 	kref_put(&part->ref, bgdma_partition_free);
 }
 
-static struct bgdma_partition *bgdma_partition_look(struct bgdma_net *bn,
-						    const char *name)
-{
-	struct bgdma_partition *part;
-
-	lockdep_assert_held(&bn->lock);
-	list_for_each_entry(part, &bn->partitions, node) {
-		if (!strcmp(part->name, name))
-			return part;
-	}
-	return NULL;
-}
-
 /**
- * bgdma_partition_add() - let a partition be found
- * @bn: namespace
- * @part: complete; the list takes the caller's reference
+ * bgdma_partition_kill() - a partition that nobody finds any more ends
+ * @part: which
  *
- * Return: 0, -EEXIST or -ENOMEM.
+ * Everybody in it sees it dead; nobody is waited for.
  */
-int bgdma_partition_add(struct bgdma_net *bn, struct bgdma_partition *part)
-{
-	int err = -EEXIST;
-
-	part->size = part->dims[0] * part->dims[1] * part->dims[2];
-	part->first = kvcalloc(min_t(u32, part->size, BGDMA_FIRST_MAX),
-			       sizeof(*part->first), GFP_KERNEL_ACCOUNT);
-	if (!part->first)
-		return -ENOMEM;
-	mutex_lock(&bn->lock);
-	if (!bgdma_partition_look(bn, part->name)) {
-		list_add_tail(&part->node, &bn->partitions);
-		err = 0;
-	}
-	mutex_unlock(&bn->lock);
-	return err;
-}
-
-/**
- * bgdma_partition_find() - find a partition by name
- * @bn: namespace
- * @name: zero-terminated
- *
- * Return: the partition with a reference for the caller, or NULL.
- */
-struct bgdma_partition *bgdma_partition_find(struct bgdma_net *bn,
-					     const char *name)
-{
-	struct bgdma_partition *part;
-
-	mutex_lock(&bn->lock);
-	part = bgdma_partition_look(bn, name);
-	if (part)
-		kref_get(&part->ref);
-	mutex_unlock(&bn->lock);
-	return part;
-}
-
-/* Everybody in it sees it dead; nobody is waited for. */
-static void bgdma_partition_kill(struct bgdma_partition *part)
+void bgdma_partition_kill(struct bgdma_partition *part)
 {
 	struct bgdma_event event = {
 		.type = BGDMA_EVENT_PARTITION,
@@ -171,31 +105,6 @@ static void bgdma_partition_kill(struct bgdma_partition *part)
 		bgdma_ctx_detach(ctx);
 	}
 	mutex_unlock(&part->lock);
-}
-
-/**
- * bgdma_partition_del() - delete a partition
- * @bn: namespace
- * @part: of it; the caller's reference stays his
- *
- * Return: 0, or -ENOENT if somebody else has deleted it.
- */
-int bgdma_partition_del(struct bgdma_net *bn, struct bgdma_partition *part)
-{
-	bool found;
-
-	mutex_lock(&bn->lock);
-	found = !list_empty(&part->node);
-	list_del_init(&part->node);
-	mutex_unlock(&bn->lock);
-	if (!found)
-		return -ENOENT;
-	bgdma_partition_kill(part);
-	/* No link comes any more: it is dead. */
-	if (part->ether)
-		bgdma_ether_end(part->ether);
-	bgdma_partition_put(part);
-	return 0;
 }
 
 static unsigned long bgdma_key(u32 rank, u16 id)
@@ -623,75 +532,4 @@ void bgdma_partition_leave(struct bgdma_ctx *ctx)
 		mutex_unlock(&part->lock);
 	}
 	mutex_unlock(&ctx->detach_lock);
-}
-
-static int __net_init bgdma_net_init(struct net *net)
-{
-	struct bgdma_net *bn = bgdma_net(net);
-
-	mutex_init(&bn->lock);
-	INIT_LIST_HEAD(&bn->partitions);
-	return 0;
-}
-
-static void __net_exit bgdma_net_exit(struct net *net)
-{
-	struct bgdma_net *bn = bgdma_net(net);
-
-	for (;;) {
-		struct bgdma_partition *part;
-
-		mutex_lock(&bn->lock);
-		part = list_first_entry_or_null(&bn->partitions,
-						struct bgdma_partition, node);
-		if (part)
-			kref_get(&part->ref);
-		mutex_unlock(&bn->lock);
-		if (!part)
-			break;
-		bgdma_partition_del(bn, part);
-		bgdma_partition_put(part);
-	}
-}
-
-static struct pernet_operations bgdma_net_ops = {
-	.init = bgdma_net_init,
-	.exit = bgdma_net_exit,
-	.id = &bgdma_net_id,
-	.size = sizeof(struct bgdma_net),
-};
-
-/**
- * bgdma_fabric_init() - be told of network namespaces and devices
- *
- * Return: 0 or a negative errno.
- */
-int bgdma_fabric_init(void)
-{
-	int err = register_pernet_subsys(&bgdma_net_ops);
-
-	if (err)
-		return err;
-	err = bgdma_flows_init();
-	if (err)
-		goto unregister;
-	err = bgdma_link_init();
-	if (err)
-		goto exit;
-	return 0;
-exit:
-	bgdma_flows_exit();
-unregister:
-	unregister_pernet_subsys(&bgdma_net_ops);
-	return err;
-}
-
-/**
- * bgdma_fabric_exit() - delete all partitions
- */
-void bgdma_fabric_exit(void)
-{
-	unregister_pernet_subsys(&bgdma_net_ops);
-	bgdma_link_exit();
-	bgdma_flows_exit();
 }

@@ -114,12 +114,13 @@ def own_races(lines):
     return kept + (report or [])
 
 
-OOM = re.compile(r"invoked oom-killer:")
+# The latter if the victim waits for its own memory for seconds, as for khugepaged.
+OOM = re.compile(r"invoked oom-killer:|oom_reaper: unable to reap")
 STACK_END = re.compile(r"</TASK>|Mem-Info:|memory: usage")
 
 
 def without_oom(lines):
-    """A log without the stacks of whoever ran into a limit of memory.
+    """A log without the stacks of whoever ran into a limit of memory, or is its victim.
 
     What such a process was doing is no complaint about the kernel.
     """

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Collectives at a member whose nth allocation or system call fails, for every n. Who
+ * gets a result gets the right one, nobody waits for ever, and nothing stays behind.
+ */
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bgdma/collective.h>
+
+#include "kselftest_harness.h"
+#include "coll_util.h"
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t size);
+
+/* Calls until the one that fails; 0: none does. */
+static unsigned int until_fault, faults;
+static long allocated;	/* and not freed */
+
+static bool fault(void)
+{
+	if (!until_fault || --until_fault)
+		return false;
+	faults++;
+	errno = ENOMEM;
+	return true;
+}
+
+static void *counted(void *p)
+{
+	allocated += !!p;
+	return p;
+}
+
+void *malloc(size_t size)
+{
+	return fault() ? NULL : counted(__libc_malloc(size));
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return fault() ? NULL : counted(__libc_calloc(n, size));
+}
+
+void *realloc(void *p, size_t size)
+{
+	if (!p)
+		return malloc(size);
+	return fault() ? NULL : __libc_realloc(p, size);
+}
+
+void free(void *p)
+{
+	allocated -= !!p;
+	/* glibc's way to free. */
+	(void)__libc_realloc(p, 0);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list list;
+	void *arg;
+
+	va_start(list, request);
+	arg = va_arg(list, void *);
+	va_end(list);
+	return fault() ? -1 : (int)syscall(SYS_ioctl, fd, request, arg);
+}
+
+void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off)
+{
+	if (fault())
+		return MAP_FAILED;
+	return (void *)syscall(SYS_mmap, addr, length, prot, flags, fd, off);
+}
+
+/* ---- Collectives -------------------------------------------------------- */
+
+#define JOB	3
+#define MOST	20000U		/* elements */
+
+static const struct bgdma_operator sum = { .reduction = BGDMA_SUM,
+					   .element = BGDMA_U64 };
+
+struct kind {
+	enum bgdma_collective_kind kind;
+	enum bgdma_algorithm algorithm;
+	uint32_t count;		/* elements of the largest buffer */
+};
+
+/* Short messages, and long ones, which are announced. */
+static const struct kind kinds[] = {
+	{ BGDMA_BROADCAST, BGDMA_TREE, 100 },
+	{ BGDMA_BROADCAST, BGDMA_RING, MOST },
+	{ BGDMA_ALLREDUCE, BGDMA_DOUBLING, 100 },
+	{ BGDMA_ALLREDUCE, BGDMA_RING, MOST },
+	{ BGDMA_REDUCE, BGDMA_LINEAR, 1000 },
+	{ BGDMA_SCAN, BGDMA_DOUBLING, 100 },
+	{ BGDMA_ALLTOALL, 0, 300 },
+	{ BGDMA_ALLGATHER, BGDMA_DOUBLING, 300 },
+	{ BGDMA_GATHER, 0, 3 * 2000 },
+};
+
+#define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
+
+static uint64_t data[MOST] PINNED, given[MOST] PINNED;
+
+static uint64_t element(uint32_t rank, uint32_t turn)
+{
+	return 1000 * (rank + 1) + turn;
+}
+
+/* The element that @rank has to have at the beginning of its @block-th part. */
+static uint64_t right(const struct kind *k, uint32_t rank, uint32_t block,
+		      uint32_t turn)
+{
+	uint64_t all = 0;
+	uint32_t i;
+
+	switch (k->kind) {
+	case BGDMA_BROADCAST:
+		return element(0, turn);
+	case BGDMA_ALLTOALL:
+	case BGDMA_ALLGATHER:
+	case BGDMA_GATHER:
+		return element(block, turn);
+	default:
+		for (i = 0; i < (k->kind == BGDMA_SCAN ? rank + 1 : JOB); i++)
+			all += element(i, turn);
+		return all;
+	}
+}
+
+static bool is_right(const struct kind *k, uint32_t rank, uint32_t turn)
+{
+	bool parts = k->kind == BGDMA_ALLTOALL || k->kind == BGDMA_ALLGATHER ||
+		     k->kind == BGDMA_GATHER;
+	uint32_t i, part = parts ? k->count / JOB : k->count;
+
+	/* Only the root has it. */
+	if ((k->kind == BGDMA_REDUCE || k->kind == BGDMA_GATHER) && rank)
+		return true;
+	for (i = 0; i < k->count; i++)
+		if (data[i] != right(k, rank, i / part, turn))
+			return false;
+	return true;
+}
+
+static int collect(struct caller *c, const struct kind *k, uint32_t rank,
+		   uint32_t turn)
+{
+	struct bgdma_collective what = {
+		.kind = k->kind, .algorithm = k->algorithm, .op = &sum,
+		.count = k->count, .in = given, .out = data,
+		.bytes = k->count * sizeof(*data),
+	};
+	uint32_t i;
+
+	for (i = 0; i < k->count; i++) {
+		given[i] = element(rank, turn);
+		data[i] = k->kind == BGDMA_BROADCAST && !rank ?
+				  element(0, turn) : 0;
+	}
+	if (k->kind == BGDMA_BROADCAST)
+		what.in = NULL;
+	if (k->kind == BGDMA_ALLTOALL || k->kind == BGDMA_ALLGATHER ||
+	    k->kind == BGDMA_GATHER)
+		what.bytes /= JOB;
+	return bgdma_coll_run(c->group, &what);
+}
+
+/* Others make progress until all are here. */
+static void meet(struct caller *c)
+{
+	static uint32_t turn;
+	uint32_t *here = &board->here[turn % 16];
+
+	__atomic_fetch_add(here, 1, __ATOMIC_ACQ_REL);
+	while (load(here) < JOB * (turn / 16 + 1))
+		(void)bgdma_endpoint_wait(c->m.ep, 1000000);
+	turn++;
+}
+
+/*
+ * A group of its own, in which the @n-th call of the victim's fails. Returns -EAGAIN
+ * when there were not so many.
+ */
+static int fail_once(struct caller *c, const struct kind *k, uint32_t rank,
+		     uint32_t victim, uint32_t n)
+{
+	int ret;
+
+	require_is(0, bgdma_coll_split(c->coll, NULL, &c->group));
+	meet(c);
+	faults = 0;
+	if (rank == victim)
+		until_fault = n;
+	ret = collect(c, k, rank, n);
+	until_fault = 0;
+	if (rank == victim)
+		store(&board->turn, faults ? 0 : 1);
+	require(ret || is_right(k, rank, n));
+	require(!ret || ret == -EIO || (rank == victim && ret == -ENOMEM));
+	meet(c);
+	bgdma_coll_group_destroy(c->group);
+	c->group = NULL;
+	if (load(&board->turn))
+		require_is(0, ret);
+	return load(&board->turn) ? -EAGAIN : ret;
+}
+
+static int fail_each(uint32_t rank, uint32_t size, void *arg)
+{
+	const uint32_t *victim = arg;
+	struct caller c = { 0 };
+	unsigned int i, told = 0;
+	long memory = 0;
+	uint32_t n;
+	int ret;
+
+	(void)size;
+	require_is(0, caller_open(&c, 1));
+	for (i = 0; i < KINDS; i++) {
+		for (n = 1; n < 1000; n++) {
+			ret = fail_once(&c, &kinds[i], rank, *victim, n);
+			if (ret == -EAGAIN)
+				break;
+			told += !!ret;
+			meet(&c);
+		}
+		require(n > 1 && n < 1000);
+		/* The first has left what is there once for all. */
+		if (!i)
+			memory = allocated;
+		require(allocated <= memory + 20);
+		meet(&c);
+	}
+	require(told > KINDS);
+	return caller_close(&c);
+}
+
+FIXTURE(coll) {
+};
+
+FIXTURE_SETUP(coll)
+{
+	board = shared(sizeof(*board));
+}
+
+FIXTURE_TEARDOWN(coll)
+{
+}
+
+TEST_F_TIMEOUT(coll, dp8_x3_each_call_that_fails_is_told, 300)
+{
+	uint32_t *victim = shared(sizeof(*victim));
+
+	partition_new("3x1x1", "");
+	for (*victim = 0; *victim < JOB; ++*victim) {
+		memset(board, 0, sizeof(*board));
+		EXPECT_TRUE(job_run(JOB, fail_each, victim, -1));
+	}
+}
+
+TEST_HARNESS_MAIN
