@@ -77,6 +77,8 @@ TEST(sp4_a_process_sends_to_itself)
 /* ---- SP-9: nobody takes part ------------------------------------------- */
 
 #define BIG	(24UL << 20)
+#define LATE	2	/* all was there before they stopped */
+#define TRIES	20
 
 struct stopped {
 	volatile uint32_t ready[2];	/* set-up is done */
@@ -122,7 +124,7 @@ static int stop_both(struct stopped *s)
 	kill(s->pid[1], SIGSTOP);
 	/* It was not there yet when they stopped, or nothing is proved. */
 	if (load(&s->mem[BIG - 1]) == byte_of(1, BIG - 1))
-		return 2;
+		return LATE;
 	if (!until(load(&s->mem[BIG - 1]) == byte_of(1, BIG - 1)))
 		return 3;
 	return message_is(s->mem, BIG, 1) ? 0 : 4;
@@ -136,18 +138,28 @@ static void watch(struct stopped *s)
 	kill(s->pid[1], SIGCONT);
 }
 
-TEST(sp9_both_processes_are_stopped)
+static bool stopped_once(struct stopped *s)
 {
-	struct stopped *s = shared(sizeof(*s));
-
-	partition_new("2x1x1", "");
+	memset(s, 0, sizeof(*s));
 	memset(s->mem, 0xee, BIG);
 	s->result = -1;
 	if (!must(fork())) {
 		watch(s);
 		_exit(0);
 	}
-	EXPECT_TRUE(job_run(2, until_stopped, s, -1));
+	return job_run(2, until_stopped, s, -1);
+}
+
+/* Whoever is to stop them may come too late where others have the processors. */
+TEST(sp9_both_processes_are_stopped)
+{
+	struct stopped *s = shared(sizeof(*s));
+	int tries = 0;
+
+	partition_new("2x1x1", "");
+	do {
+		ASSERT_TRUE(stopped_once(s));
+	} while (s->result == LATE && ++tries < TRIES);
 	EXPECT_EQ(0, s->result);
 }
 

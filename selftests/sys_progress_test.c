@@ -2,6 +2,8 @@
 /*
  * The library's sys layer: what goes wrong (DP-9, X-3), and who makes progress.
  */
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -485,6 +487,60 @@ TEST(progress_sleeps_while_there_is_nothing)
 	EXPECT_TRUE(job_run(2, quiet, &attr, -1));
 	attr.progress = BGDMA_PROGRESS_THREAD;
 	EXPECT_TRUE(job_run(2, quiet, &attr, -1));
+}
+
+/*
+ * Two who have only one processor between them, and take it from each other when
+ * they give it away, and not else.
+ */
+static int one_processor(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	const struct sched_param first = { .sched_priority = 1 };
+	struct bgdma_endpoint_stats before, after;
+	uint32_t *ready = arg, *waits = ready + 1;
+	cpu_set_t one;
+
+	(void)size;
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	require_is(0, sched_setaffinity(0, sizeof(one), &one));
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	require_is(0, sched_setscheduler(0, SCHED_FIFO, &first));
+	require_is(0, bgdma_job_fence(module.m.job));
+	if (rank == 0) {
+		__atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+		while (!__atomic_load_n(waits, __ATOMIC_ACQUIRE))
+			sched_yield();
+		require_is(0, say(&module, module.data, 1));
+	} else {
+		module.wanted.wanted = 1;
+		bgdma_endpoint_stats(module.m.ep, &before);
+		while (!__atomic_load_n(ready, __ATOMIC_ACQUIRE))
+			sched_yield();
+		__atomic_store_n(waits, 1, __ATOMIC_RELEASE);
+		require_is(0, member_until(&module.m, count_there,
+					   &module.wanted));
+		bgdma_endpoint_stats(module.m.ep, &after);
+		require(after.sleeps == before.sleeps);
+	}
+	return member_close(&module.m);
+}
+
+TEST(progress_gives_way_before_it_sleeps)
+{
+	const size_t size = 2 * sizeof(uint32_t);
+	uint32_t *words;
+
+	if (geteuid())
+		SKIP(return, "needs root");
+	words = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	must(words == MAP_FAILED ? -1 : 0);
+	/* Each doorbell is answered by who rings. */
+	partition_new("2x1x1", "poll-ns 0");
+	EXPECT_TRUE(job_run(2, one_processor, words, -1));
+	munmap(words, size);
 }
 
 /* Callbacks that send, and what they must not do. */

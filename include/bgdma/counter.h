@@ -20,7 +20,8 @@ BGDMA_BEGIN_DECLS
  * enum bgdma_wait_mode - how to wait
  * @BGDMA_SPIN: look again and again; no system call
  * @BGDMA_SLEEP: look once, then sleep in the kernel
- * @BGDMA_SPIN_THEN_SLEEP: spin for bgdma_attach_attr.spin_ns, then sleep
+ * @BGDMA_SPIN_THEN_SLEEP: spin for bgdma_attach_attr.spin_ns, then sleep; a wait of
+ *	an endpoint lets others have the processor between its looks, for 100,000 ns
  */
 enum bgdma_wait_mode {
 	BGDMA_SPIN		= 0,

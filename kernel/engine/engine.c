@@ -10,6 +10,10 @@
  * meanwhile their wake word is 0 and they need no system call. The list of
  * polled contexts is never left without a thread that comes back to it.
  *
+ * After a turn of a remote-get queue a thread stays awake as long, on a processor
+ * that nobody else wants: chains go to and fro between two streams for ever, and
+ * one thread can fetch the next portion while another copies.
+ *
  * A run never runs another stream: what it makes runnable comes after it.
  * Nothing here looks at the task that it runs in.
  */
@@ -17,6 +21,7 @@
 #include <linux/ktime.h>
 #include <linux/nospec.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/stat.h>
 #include <linux/slab.h>
 
 #include "../bgdma.h"
@@ -33,6 +38,8 @@
 /* One that came from elsewhere is looked up anew, and may be refused. */
 #define BGDMA_TURN_REMOTE	4096
 #define BGDMA_POOL_LINGER	(10 * HZ)
+/* So many times a stream feeds others, for which another thread is woken once. */
+#define BGDMA_TURNS_FED		16
 #define BGDMA_EXPIRE_PERIOD	(HZ / 20 + 1)
 
 struct bgdma_engine bgdma_engine;
@@ -68,17 +75,23 @@ void bgdma_stream_wake(struct bgdma_stream *s)
  *
  * Whoever runs @by in a doorbell runs @s next. A thread looks at the run list
  * after each turn, and wakes another when it has left somebody there two times:
- * to wake one takes as long as a turn, and a chain goes to and fro between two
- * streams for ever.
+ * to wake one takes as long as a turn. Now and then it is worth it all the same,
+ * since the other stays awake while there is more.
  *
  * Context: as bgdma_stream_wake().
  */
 void bgdma_stream_wake_after(struct bgdma_stream *by, struct bgdma_stream *s)
 {
-	if (by->pooled)
-		bgdma_rq_add(s);
-	else if (!by->follow || !bgdma_follow_add(by, s))
+	struct bgdma_engine *e = &bgdma_engine;
+
+	if (by->pooled) {
+		if (bgdma_rq_add(s) && !(++by->fed % BGDMA_TURNS_FED) &&
+		    READ_ONCE(s->ctx->partition->poll_ns) &&
+		    !test_bit(0, &e->poller))
+			bgdma_ring_wake(&e->wq, 0);
+	} else if (!by->follow || !bgdma_follow_add(by, s)) {
 		bgdma_stream_wake(s);
+	}
 }
 
 /* --------------------------------------------------------------------- */
@@ -265,13 +278,22 @@ static bool bgdma_thread_wanted(struct bgdma_engine *e)
 	       (!list_empty(&e->polled) && !test_bit(0, &e->poller));
 }
 
-/* Nothing to run: one thread polls while there is something to poll. */
-static void bgdma_thread_idle(struct bgdma_engine *e)
+/* There is something to poll, or there may be more to run until @awake, in ns. */
+static bool bgdma_thread_polls(struct bgdma_engine *e, u64 awake)
 {
-	if (!list_empty(&e->polled) &&
+	if (!list_empty(&e->polled))
+		return true;
+	return awake && !need_resched() && single_task_running() &&
+	       ktime_get_ns() < awake;
+}
+
+/* Nothing to run: one thread polls while it is worth it. */
+static void bgdma_thread_idle(struct bgdma_engine *e, u64 awake)
+{
+	if (bgdma_thread_polls(e, awake) &&
 	    !test_and_set_bit_lock(0, &e->poller)) {
 		while (!READ_ONCE(e->runnable) &&
-		       !list_empty(&e->polled) &&
+		       bgdma_thread_polls(e, awake) &&
 		       !kthread_should_stop()) {
 			bgdma_poll_pass(e, ktime_get_ns());
 			cpu_relax();
@@ -292,21 +314,27 @@ static int bgdma_thread(void *data)
 {
 	struct bgdma_engine *e = data;
 	bool more = false;
+	u64 awake = 0;
 
 	while (!kthread_should_stop()) {
 		struct bgdma_stream *s;
 		bool already = more;
+		u64 poll_ns, now;
 
 		s = bgdma_rq_pick(e, &more);
 		if (!s) {
-			bgdma_thread_idle(e);
+			bgdma_thread_idle(e, awake);
 			continue;
 		}
 		/* Nobody is woken for what is gone after a turn. */
 		if (more && already)
 			bgdma_ring_wake(&e->wq, 0);
+		poll_ns = s->kind == BGDMA_KIND_RGET_QUEUE ?
+			  READ_ONCE(s->ctx->partition->poll_ns) : 0;
 		bgdma_thread_turn(e, s);
-		bgdma_poll_pass(e, ktime_get_ns());
+		now = ktime_get_ns();
+		awake = poll_ns ? now + poll_ns : 0;
+		bgdma_poll_pass(e, now);
 		cond_resched();
 	}
 	return 0;

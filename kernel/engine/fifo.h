@@ -154,6 +154,7 @@ struct bgdma_line {
  * @who: principal: the context itself, or where the descriptors came from
  * @remote: the descriptors came from another context
  * @pooled: run by a thread of the pool; owner only
+ * @fed: times that it fed others meanwhile; owner only
  * @follow: what runs next, if a doorbell runs it; or NULL; owner only
  * @tag: of all its transfer ids
  * @head: sequence number of the next descriptor; owner only
@@ -187,6 +188,7 @@ struct bgdma_stream {
 	struct bgdma_principal who;
 	bool remote;
 	bool pooled;
+	u8 fed;
 	struct bgdma_follow *follow;
 	u32 tag;
 	u64 head;

@@ -332,31 +332,52 @@ static bool bgdma_group_has(const struct bgdma_group *group,
 	       (!m->incarnation || m->incarnation == who->incarnation);
 }
 
-/* The binding of @ctx that a stream is under, if @who is a member; or NULL. */
-static const struct bgdma_group *bgdma_group_for(struct bgdma_ctx *ctx,
-						 struct bgdma_stream *s,
-						 const struct bgdma_principal *who)
+/* @gone: of before it was looked up */
+static void bgdma_group_remember(struct bgdma_group_memo *memo,
+				 const struct bgdma_stream *s,
+				 const struct bgdma_group *group,
+				 const struct bgdma_principal *who, u64 gone)
 {
-	struct bgdma_group_memo *memo = &s->memo.group[ctx != s->ctx];
+	*memo = (struct bgdma_group_memo) {
+		.group = group, .owner = group->ctx->who.incarnation,
+		.member = who->incarnation, .number = s->group - 1,
+		.rank = who->rank, .gone = gone,
+	};
+}
+
+/* The binding of @ctx that a stream is under, if @who is a member; or NULL. */
+static noinline const struct bgdma_group *
+bgdma_group_ask(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		const struct bgdma_principal *who)
+{
 	struct bgdma_partition *part = ctx->partition;
 	/* Before the look: a binding that goes meanwhile is not remembered. */
 	u64 gone = smp_load_acquire(&part->groups_gone);
 	const struct bgdma_group *group;
 
-	/* No context has the incarnation 0 of an empty memo. */
-	if (memo->owner == ctx->who.incarnation &&
-	    memo->member == who->incarnation && memo->rank == who->rank &&
-	    memo->number == s->group - 1 && memo->gone == gone)
-		return memo->group;
 	group = bgdma_group_at(part, s->group - 1, ctx->rank);
 	if (!group || group->ctx != ctx || !bgdma_group_has(group, who))
 		return NULL;
-	*memo = (struct bgdma_group_memo) {
-		.group = group, .owner = ctx->who.incarnation,
-		.member = who->incarnation, .number = s->group - 1,
-		.rank = who->rank, .gone = gone,
-	};
+	bgdma_group_remember(&s->memo.group[ctx != s->ctx], s, group, who,
+			     gone);
 	return group;
+}
+
+/* Mostly it is the one that was asked for before. */
+static __always_inline const struct bgdma_group *
+bgdma_group_for(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		const struct bgdma_principal *who)
+{
+	struct bgdma_group_memo *memo = &s->memo.group[ctx != s->ctx];
+
+	/* No context has the incarnation 0 of an empty memo. */
+	if (likely(memo->owner == ctx->who.incarnation &&
+		   memo->member == who->incarnation &&
+		   memo->rank == who->rank && memo->number == s->group - 1 &&
+		   memo->gone ==
+		   smp_load_acquire(&ctx->partition->groups_gone)))
+		return memo->group;
+	return bgdma_group_ask(ctx, s, who);
 }
 
 /**
@@ -505,15 +526,17 @@ u32 bgdma_group_localize(struct bgdma_stream *s)
  * @s: deposits under its group
  * @rank: node
  *
+ * What lands there asks for the same binding next.
+ *
  * Context: inside a slice.
  * Return: the binding, its context with a busy reference, or NULL where nobody
  * has bound the group with the stream's context as a member, and is one in its
  * binding.
  */
-const struct bgdma_group *bgdma_group_member(const struct bgdma_stream *s,
-					     u32 rank)
+const struct bgdma_group *bgdma_group_member(struct bgdma_stream *s, u32 rank)
 {
 	struct bgdma_partition *part = s->ctx->partition;
+	u64 gone = smp_load_acquire(&part->groups_gone);
 	const struct bgdma_group *group, *own;
 
 	group = bgdma_group_at(part, s->group - 1, rank);
@@ -524,7 +547,12 @@ const struct bgdma_group *bgdma_group_member(const struct bgdma_stream *s,
 	if (!own || own->ctx != s->ctx ||
 	    !bgdma_group_has(own, &group->ctx->who))
 		return NULL;
-	return bgdma_busy_get(&group->ctx->busy) ? group : NULL;
+	if (!bgdma_busy_get(&group->ctx->busy))
+		return NULL;
+	if (group->ctx != s->ctx)
+		bgdma_group_remember(&s->memo.group[1], s, group, &s->ctx->who,
+				     gone);
+	return group;
 }
 
 /**

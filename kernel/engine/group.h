@@ -34,8 +34,7 @@ int bgdma_group_unbind(struct bgdma_ctx *ctx, u32 number);
 void bgdma_groups_end(struct bgdma_ctx *ctx);
 void bgdma_groups_forget(struct bgdma_ctx *ctx, u32 kind, u32 id);
 bool bgdma_group_bound(struct bgdma_ctx *ctx, u32 number);
-const struct bgdma_group *bgdma_group_member(const struct bgdma_stream *s,
-					     u32 rank);
+const struct bgdma_group *bgdma_group_member(struct bgdma_stream *s, u32 rank);
 u32 bgdma_group_arrive(const struct bgdma_group *group, struct bgdma_stream *s);
 const struct bgdma_group *bgdma_group_receiver(const struct bgdma_stream *s,
 					       u32 rank);

@@ -228,7 +228,7 @@ static int bgdma_line_pass_by(struct bgdma_stream *s, u32 bytes)
 }
 
 /* A node refused its copy: is it still one that takes any? */
-static bool bgdma_line_gone(const struct bgdma_stream *s,
+static bool bgdma_line_gone(struct bgdma_stream *s,
 			    const struct bgdma_ctx *target)
 {
 	const struct bgdma_group *now;

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,7 +17,8 @@
 #include "internal.h"
 
 #define SPIN_LOOKS	32	/* between two looks at the clock */
-#define SPIN_NS		20000
+#define LOOKS		20	/* before the processor is given away */
+#define SPIN_NS		100000
 #define NAP_NS		1000000
 #define NS_PER_S	1000000000LL
 
@@ -198,41 +200,75 @@ static int look(struct bgdma_endpoint *ep, bool (*holds)(void *arg), void *arg)
 	return holds(arg) ? 1 : -EAGAIN;
 }
 
-/* When to stop spinning, and when to stop. */
+/*
+ * When to stop spinning, and when to stop.
+ * @give_way: others may have the processor between the looks
+ */
 struct limits {
 	int64_t spin_end, deadline;
+	bool give_way;
 };
 
 static struct limits limits_make(enum bgdma_wait_mode mode, int64_t timeout_ns)
 {
 	int64_t now = sys_now_ns();
-	struct limits l = { .deadline = INT64_MAX };
+	struct limits l = {
+		.deadline = INT64_MAX,
+		.give_way = mode == BGDMA_SPIN_THEN_SLEEP,
+	};
 
 	if (timeout_ns >= 0 && timeout_ns < INT64_MAX - now)
 		l.deadline = now + timeout_ns;
 	if (mode == BGDMA_SPIN)
 		l.spin_end = l.deadline;
-	else if (mode == BGDMA_SPIN_THEN_SLEEP)
+	else if (l.give_way)
 		l.spin_end = now + SPIN_NS;
 	return l;
+}
+
+/*
+ * Who is waited for may want this very processor, and to sleep and be woken takes
+ * several times as long as to let him have it. So who may spin looks a few times, as
+ * what another processor does may be done soon, and gives way. True: it holds.
+ */
+static bool give_way(struct bgdma_endpoint *ep, bool (*holds)(void *arg),
+		     void *arg)
+{
+	int i;
+
+	for (i = 0; i < LOOKS; i++) {
+		if (holds(arg))
+			return true;
+		bgdma_relax();
+	}
+	endpoint_unlock(ep);
+	sched_yield();
+	endpoint_lock(ep);
+	return false;
 }
 
 /* With the lock, which others get now and then. As look(). */
 static int wait_locked(struct bgdma_endpoint *ep, bool (*holds)(void *arg),
 		       void *arg, const struct limits *l)
 {
-	unsigned int looks = 0;
+	unsigned int looks;
 	int64_t now = 0;
 	int ret;
 
-	for (;;) {
+	for (looks = 0;; looks++) {
 		ret = look(ep, holds, arg);
 		if (ret == 1 || (ret < 0 && ret != -EAGAIN))
 			return ret;
-		if (looks++ % SPIN_LOOKS == 0 || ret == -EAGAIN)
+		if (looks % SPIN_LOOKS == 0 || ret == -EAGAIN || l->give_way)
 			now = sys_now_ns();
 		if (now >= l->deadline)
 			return -ETIMEDOUT;
+		/* Once, however late it is. */
+		if (l->give_way && !ret && (!looks || now < l->spin_end)) {
+			if (give_way(ep, holds, arg))
+				return 1;
+			continue;
+		}
 		if (ret == -EAGAIN || now < l->spin_end) {
 			endpoint_unlock(ep);
 			bgdma_relax();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Barriers of four processes, back to back; who waits sleeps. The partition is a
- * ring of four nodes.
+ * Barriers of four processes, back to back; who waits looks for a while and then
+ * sleeps, or sleeps at once. The partition is a ring of four nodes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,26 +17,35 @@
 static const struct {
 	const char *name;
 	uint32_t flags;
+	enum bgdma_wait_mode mode;
 } kinds[] = {
-	{ "barrier of 4, by deposit bit", 0 },
-	{ "barrier of 4, by deposit bit, no replies", BGDMA_SPLIT_NO_REPLY },
-	{ "barrier of 4, a packet for each", BGDMA_SPLIT_PLAIN },
+	{ "barrier of 4, by deposit bit", 0, BGDMA_SPIN_THEN_SLEEP },
+	{ "barrier of 4, by deposit bit, no replies", BGDMA_SPLIT_NO_REPLY,
+	  BGDMA_SPIN_THEN_SLEEP },
+	{ "barrier of 4, a packet for each", BGDMA_SPLIT_PLAIN,
+	  BGDMA_SPIN_THEN_SLEEP },
+	{ "barrier of 4, asleep at once", 0, BGDMA_SLEEP },
 };
 
 #define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
 
+struct kind {
+	struct bgdma_coll_group *group;
+	enum bgdma_wait_mode mode;
+};
+
 static void barriers(void *arg, unsigned int n)
 {
-	struct bgdma_coll_group *group = arg;
+	const struct kind *kind = arg;
 
 	while (n--) {
-		must(bgdma_coll_enter(group));
-		must(bgdma_coll_wait(group, BGDMA_SLEEP, -1));
+		must(bgdma_coll_enter(kind->group));
+		must(bgdma_coll_wait(kind->group, kind->mode, -1));
 	}
 }
 
 /* The first tells for all. */
-static void measure(struct bgdma_coll_group **group, uint32_t rank)
+static void measure(struct kind *kind, uint32_t rank)
 {
 	struct subject subject[KINDS];
 	unsigned int run;
@@ -44,7 +53,7 @@ static void measure(struct bgdma_coll_group **group, uint32_t rank)
 
 	for (i = 0; i < KINDS; i++)
 		subject[i] = (struct subject){
-			kinds[i].name, barriers, group[i], BARRIERS,
+			kinds[i].name, barriers, &kind[i], BARRIERS,
 		};
 	if (!rank) {
 		subjects_take(subject, KINDS, runs(REGIONS));
@@ -52,13 +61,13 @@ static void measure(struct bgdma_coll_group **group, uint32_t rank)
 	}
 	for (run = 0; run <= runs(REGIONS); run++)
 		for (i = 0; i < KINDS; i++)
-			barriers(group[i], BARRIERS);
+			barriers(&kind[i], BARRIERS);
 }
 
 static void member(uint32_t rank)
 {
 	const struct bgdma_job_attr env = { .wiring = "env" };
-	struct bgdma_coll_group *group[KINDS];
+	struct kind kind[KINDS];
 	struct bgdma_endpoint *ep;
 	struct bgdma_coll *coll;
 	struct bgdma_job *job;
@@ -72,12 +81,14 @@ static void member(uint32_t rank)
 			.job = job, .partition = PARTITION }));
 	must(bgdma_coll_create(&coll, ep, job));
 	must(bgdma_endpoint_commit(ep, NULL));
-	for (i = 0; i < KINDS; i++)
+	for (i = 0; i < KINDS; i++) {
+		kind[i].mode = kinds[i].mode;
 		must(bgdma_coll_split(coll, &(struct bgdma_split_attr){
-				.flags = kinds[i].flags }, &group[i]));
-	measure(group, rank);
+				.flags = kinds[i].flags }, &kind[i].group));
+	}
+	measure(kind, rank);
 	for (i = 0; i < KINDS; i++)
-		bgdma_coll_group_destroy(group[i]);
+		bgdma_coll_group_destroy(kind[i].group);
 	bgdma_endpoint_destroy(ep);
 	bgdma_job_close(job);
 }

@@ -23,7 +23,7 @@ static const struct {
 	{ "puts", count_puts, "puts of 4 KiB, and of 1 MiB" },
 	{ "onesided", count_onesided, "8-byte puts, gets and atomics, and epochs" },
 	{ "rma", count_rma, "the same in windows" },
-	{ "barrier", barrier, "barriers of 4 processes that sleep; needs 4 nodes in a ring" },
+	{ "barrier", barrier, "barriers of 4 processes; needs 4 nodes in a ring" },
 	{ "entry", barrier_entry, "what a barrier costs by nodes, in ring4, ring64 and ring1024" },
 	{ "sys", sys_small, "8-byte messages of endpoints beside raw ones" },
 	{ "msg", msg, "tagged messages, and matching among few and many" },
