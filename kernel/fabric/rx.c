@@ -25,7 +25,7 @@
 #define BGDMA_RX_GAP_EACH	8
 
 /* Bytes that are delivered where a frame is found. */
-#define BGDMA_RX_INLINE		65536
+#define BGDMA_RX_INLINE		(128L << 10)
 
 static const struct bgdma_frame *bgdma_rx_head(const struct sk_buff *skb)
 {

@@ -43,6 +43,7 @@ static const struct {
 
 static unsigned int wanted;	/* --runs */
 const char *netns;
+const char *only = "";
 
 unsigned int runs(unsigned int otherwise)
 {
@@ -53,7 +54,7 @@ static void help(FILE *to)
 {
 	size_t i;
 
-	fputs("Usage: bgdma-perf [--runs N] [--netns PREFIX] MEASUREMENT...\n\n"
+	fputs("Usage: bgdma-perf [--runs N] [--netns PREFIX] [--only TEXT] MEASUREMENT...\n\n"
 	      "Measures what transfers cost, in the partition " PARTITION
 	      " of at least 2 nodes:\n\n", to);
 	for (i = 0; i < SUBJECTS; i++)
@@ -88,18 +89,22 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
 		{ "netns", required_argument, NULL, 'n' },
+		{ "only", required_argument, NULL, 'o' },
 		{ "runs", required_argument, NULL, 'r' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "hn:r:", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "hn:o:r:", options, NULL)) != -1) {
 		switch (option) {
 		case 'h':
 			help(stdout);
 			return 0;
 		case 'n':
 			netns = optarg;
+			break;
+		case 'o':
+			only = optarg;
 			break;
 		case 'r':
 			wanted = (unsigned int)strtoul(optarg, NULL, 10);

@@ -22,6 +22,8 @@ unsigned int runs(unsigned int otherwise);
 
 /* --netns: with "0" or "1" behind it the namespace of each side; or NULL */
 extern const char *netns;
+/* --only: of operations and links those figures with this in their names */
+extern const char *only;
 
 /* Both ends of a transfer, in one process: node 0 sends to node 1. */
 struct ends {
