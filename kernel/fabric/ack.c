@@ -285,7 +285,7 @@ void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
 			queue_work(bgdma_flow_wq, &tx->work);
 	}
 	spin_unlock(&tx->lock);
-	bgdma_tx_flush(tx, pooled);
+	bgdma_tx_flush(tx, false, pooled);
 	bgdma_tx_put(tx);
 }
 

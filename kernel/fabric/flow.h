@@ -371,7 +371,6 @@ bool bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
 void bgdma_frame_append(struct sk_buff *skb, const void *from, u32 n);
 void bgdma_frame_refer(struct sk_buff *skb, const void *from, u32 n);
 void bgdma_frame_finish(struct bgdma_ether *ether, struct sk_buff *skb);
-void bgdma_frame_refinish(struct sk_buff *skb);
 bool bgdma_frame_intact(struct sk_buff *skb);
 void bgdma_frame_send(struct bgdma_ether *ether, struct sk_buff *skb);
 u32 bgdma_frame_room(const struct bgdma_ether *ether);
@@ -390,8 +389,9 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 				    const struct bgdma_flow_key *key);
 bool bgdma_tx_room(const struct bgdma_tx_flow *flow, u32 frames);
 void bgdma_tx_close(struct bgdma_tx_flow *flow);
-void bgdma_tx_send(struct bgdma_tx *tx);
-void bgdma_tx_flush(struct bgdma_tx *tx, bool pooled);
+void bgdma_tx_send(struct bgdma_tx *tx, bool open);
+void bgdma_tx_flush(struct bgdma_tx *tx, bool open, bool pooled);
+void bgdma_tx_turn(struct bgdma_stream *s);
 bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames);
 void bgdma_tx_orphan(struct bgdma_tx *tx);
 void bgdma_tx_stop(struct bgdma_tx *tx);

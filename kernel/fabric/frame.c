@@ -12,6 +12,7 @@
 #include <linux/module.h>
 
 #include "flow.h"
+#include "sum.h"
 
 /* Room for what any device wants in front. */
 #define BGDMA_FRAME_BEFORE	(MAX_HEADER + ETH_HLEN)
@@ -156,64 +157,23 @@ void bgdma_frame_refer(struct sk_buff *skb, const void *from, u32 n)
 /* --------------------------------------------------------------------- */
 /* Checksums                                                              */
 
-static u32 bgdma_sum_add(u32 a, u32 b)
-{
-	u32 sum = a + b;
-
-	return sum + (sum < a);
-}
-
-/* Of bytes in a row, the first of them at an even place. */
-static u32 bgdma_sum_even(const void *p, u32 n)
-{
-	u64 sum = 0;
-	u32 i;
-
-	/* With KASAN there is another one, which is good for 16 bits only. */
-	if (!IS_ENABLED(CONFIG_GENERIC_CSUM))
-		return (__force u32)csum_partial(p, n, 0);
-	for (i = 0; i < n; i += sizeof(__le32)) {
-		__le32 word = 0;
-
-		memcpy(&word, p + i, min_t(u32, n - i, sizeof(word)));
-		sum += le32_to_cpu(word);
-	}
-	return bgdma_sum_add(sum >> 32, sum);
-}
-
-/*
- * The kernel's routine is good for 32 bits where it begins at an even address; a
- * byte before that is a turn of the rest.
- */
-static u32 bgdma_sum(const void *p, u32 n)
-{
-	if (!n || !((unsigned long)p & 1))
-		return bgdma_sum_even(p, n);
-	return bgdma_sum_add(*(const u8 *)p,
-			     rol32(bgdma_sum_even(p + 1, n - 1), 8));
-}
-
 /* Of all of an skb behind its head. */
 static u32 bgdma_frame_sum(const struct sk_buff *skb, u32 head)
 {
-	u32 sum = 0, off = 0, i, n = skb_headlen(skb) - head;
+	const struct skb_shared_info *shared = skb_shinfo(skb);
+	struct bgdma_sum sum;
+	u32 i;
 
-	sum = bgdma_sum(skb->data + head, n);
-	off = n;
-	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
-		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
-
-		n = skb_frag_size(frag);
-		sum = bgdma_sum_add(sum, rol32(bgdma_sum(skb_frag_address(frag),
-							 n), off % 4 * 8));
-		off += n;
-	}
-	/* Zero has two names. */
-	return sum == U32_MAX ? 0 : sum;
+	bgdma_sum_begin(&sum, skb->len - head);
+	bgdma_sum_add(&sum, skb->data + head, skb_headlen(skb) - head);
+	for (i = 0; i < shared->nr_frags; i++)
+		bgdma_sum_add(&sum, skb_frag_address(&shared->frags[i]),
+			      skb_frag_size(&shared->frags[i]));
+	return bgdma_sum_end(&sum);
 }
 
 /**
- * bgdma_frame_finish() - a frame is complete
+ * bgdma_frame_finish() - a frame is complete, but for its checksums
  * @ether: of the partition
  * @skb: with all of its packets, or what else its head has
  */
@@ -221,27 +181,33 @@ void bgdma_frame_finish(struct bgdma_ether *ether, struct sk_buff *skb)
 {
 	struct bgdma_frame *f = bgdma_frame_of(skb);
 	u32 payload = bgdma_frame_cb(skb)->payload;
-	u32 head = skb->len - payload;
 
 	f->partition = cpu_to_le32(ether->tag);
 	f->kernel = cpu_to_le64(ether->kernel);
-	f->head = cpu_to_le16(head);
+	f->head = cpu_to_le16(skb->len - payload);
 	f->bytes = cpu_to_le32(payload);
-	f->sum = payload ? cpu_to_le32(bgdma_frame_sum(skb, head)) : 0;
-	f->crc = cpu_to_le32(bgdma_frame_crc(f));
 }
 
-/**
- * bgdma_frame_refinish() - the head of a frame has changed, or its payload may have
- * @skb: all of it linear
+/*
+ * It gets its checksums where it leaves. Payload that only goes by a veth from one of
+ * our links to another may do without.
  */
-void bgdma_frame_refinish(struct sk_buff *skb)
+static void bgdma_frame_protect(struct sk_buff *skb,
+				const struct bgdma_peer *peer)
 {
 	struct bgdma_frame *f = bgdma_frame_of(skb);
 
-	if (f->bytes)
+	f->sum = 0;
+	if (!f->bytes) {
+		f->flags &= ~BGDMA_FRAME_UNSUMMED;
+	} else if (READ_ONCE(peer->direct) &&
+		   !READ_ONCE(peer->link->config.sum)) {
+		f->flags |= BGDMA_FRAME_UNSUMMED;
+	} else {
+		f->flags &= ~BGDMA_FRAME_UNSUMMED;
 		f->sum = cpu_to_le32(bgdma_frame_sum(skb,
 						     le16_to_cpu(f->head)));
+	}
 	f->crc = cpu_to_le32(bgdma_frame_crc(f));
 }
 
@@ -281,9 +247,12 @@ u32 bgdma_frame_room(const struct bgdma_ether *ether)
 	return room;
 }
 
-/* From a node that lives here; the first step may lead to another such. */
+/*
+ * From a node that lives here; the first step may lead to another such. @ours: and
+ * so has no checksums yet.
+ */
 static bool bgdma_frame_leave(struct bgdma_ether *ether, struct sk_buff *skb,
-			      u32 from)
+			      u32 from, bool ours)
 {
 	struct bgdma_frame *f = bgdma_frame_of(skb);
 	u32 to = le32_to_cpu(f->dst_rank);
@@ -299,6 +268,9 @@ static bool bgdma_frame_leave(struct bgdma_ether *ether, struct sk_buff *skb,
 			return false;
 	} while (!way.peer);
 	f->at = cpu_to_le32(way.rank);
+	/* Who left them out thought that it was there. */
+	if (ours || f->flags & BGDMA_FRAME_UNSUMMED)
+		bgdma_frame_protect(skb, way.peer);
 	if (f->flags & BGDMA_FRAME_AGAIN)
 		atomic64_inc(&way.peer->link->stats[BGDMA_LINK_TX_AGAIN]);
 	bgdma_link_xmit(way.peer->link, skb, way.peer->mac);
@@ -308,7 +280,7 @@ static bool bgdma_frame_leave(struct bgdma_ether *ether, struct sk_buff *skb,
 /**
  * bgdma_frame_send() - let a frame go on its way
  * @ether: of the partition
- * @skb: sealed; gone afterwards
+ * @skb: finished; gone afterwards
  *
  * It may be lost.
  *
@@ -320,7 +292,7 @@ void bgdma_frame_send(struct bgdma_ether *ether, struct sk_buff *skb)
 
 	f->hops = BGDMA_WIRE_HOPS_MAX;
 	rcu_read_lock();
-	if (!bgdma_frame_leave(ether, skb, le32_to_cpu(f->src_rank)))
+	if (!bgdma_frame_leave(ether, skb, le32_to_cpu(f->src_rank), true))
 		kfree_skb(skb);
 	rcu_read_unlock();
 }
@@ -336,7 +308,7 @@ static void bgdma_frame_forward(struct bgdma_link *link, struct sk_buff *skb)
 		return;
 	}
 	f = bgdma_frame_of(skb);
-	if (bgdma_frame_leave(link->ether, skb, le32_to_cpu(f->at))) {
+	if (bgdma_frame_leave(link->ether, skb, le32_to_cpu(f->at), false)) {
 		atomic64_inc(&link->stats[BGDMA_LINK_FORWARDED]);
 	} else {
 		atomic64_inc(&link->stats[BGDMA_LINK_NO_WAY]);

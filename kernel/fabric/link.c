@@ -348,6 +348,31 @@ bool bgdma_link_has(const struct net_device *dev, const char *name)
 	return found;
 }
 
+/**
+ * bgdma_link_direct() - is the other end of a veth a link of ours, too?
+ * @link: link
+ * @kernel: number of who is there
+ */
+bool bgdma_link_direct(const struct bgdma_link *link, u64 kernel)
+{
+	const struct net_device_ops *ops = link->dev->netdev_ops;
+	const struct net_device *end;
+	struct bgdma_link *other;
+	bool found = false;
+
+	if (!link->inside || !ops->ndo_get_peer_dev)
+		return false;
+	rcu_read_lock();
+	end = ops->ndo_get_peer_dev(link->dev);
+	list_for_each_entry_rcu(other, &bgdma_links, all) {
+		found = other->dev == end && other->ether->kernel == kernel;
+		if (found)
+			break;
+	}
+	rcu_read_unlock();
+	return found;
+}
+
 static u32 bgdma_links_of(const struct net *net)
 {
 	struct bgdma_link *link;

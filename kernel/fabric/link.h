@@ -98,6 +98,7 @@ struct bgdma_link_config {
  * @state: enum bgdma_peer_state; ether.lock
  * @heard: when, in jiffies
  * @every: milliseconds from one HELLO of it to the next
+ * @direct: from one veth to the other it is our own, in another namespace
  * @fresh: it is up, and has not been told yet what we know of others
  * @nodes: that live there
  * @dims: of its partition
@@ -117,6 +118,7 @@ struct bgdma_peer {
 	u8 state;
 	unsigned long heard;
 	u32 every;
+	bool direct;
 	bool fresh;
 	struct bgdma_nodes nodes;
 	u32 dims[3];
@@ -306,6 +308,7 @@ int bgdma_link_del(struct bgdma_partition *part, struct net_device *dev);
 struct bgdma_link *bgdma_link_find(struct bgdma_ether *ether,
 				   const struct net_device *dev);
 bool bgdma_link_has(const struct net_device *dev, const char *name);
+bool bgdma_link_direct(const struct bgdma_link *link, u64 kernel);
 struct sk_buff *bgdma_link_frame(struct bgdma_link *link,
 				 enum bgdma_frame_type type, size_t len);
 int bgdma_link_xmit(struct bgdma_link *link, struct sk_buff *skb,

@@ -338,7 +338,7 @@ static bool bgdma_remote_room(struct bgdma_stream *s, u32 dst, u32 frames)
 static int bgdma_remote_wait(struct bgdma_stream *s, u32 dst, u32 frames)
 {
 	/* What is not sent is not acknowledged. */
-	bgdma_tx_flush(s->tx, s->pooled);
+	bgdma_tx_flush(s->tx, true, s->pooled);
 	bgdma_stream_park(s, &s->tx->waiters, 0, BGDMA_KIND_CONTEXT,
 			  le16_to_cpu(s->x.desc.dst_ctx));
 	if (!bgdma_remote_room(s, dst, frames))
@@ -636,7 +636,7 @@ static int bgdma_ether_fence(struct bgdma_stream *s)
 {
 	if (bgdma_remote_quiet(s->tx))
 		return BGDMA_STEP_DONE;
-	bgdma_tx_flush(s->tx, s->pooled);
+	bgdma_tx_flush(s->tx, true, s->pooled);
 	bgdma_stream_park(s, &s->tx->waiters, 0, BGDMA_KIND_CONTEXT, 0);
 	if (!bgdma_remote_quiet(s->tx))
 		return BGDMA_STEP_WAIT;
@@ -656,11 +656,6 @@ static void bgdma_remote_ended(struct bgdma_stream *s)
 	s->tx->issued = s->head - s->x.active;
 	bgdma_sent_publish(s->tx);
 	spin_unlock(&s->tx->lock);
-}
-
-static void bgdma_ether_flush(struct bgdma_stream *s)
-{
-	bgdma_tx_flush(s->tx, s->pooled);
 }
 
 static void bgdma_remote_killed(struct bgdma_stream *s)
@@ -685,7 +680,7 @@ const struct bgdma_fabric_ops bgdma_ether_fabric = {
 	.fence = bgdma_ether_fence,
 	.quiet = bgdma_ether_quiet,
 	.ended = bgdma_remote_ended,
-	.flush = bgdma_ether_flush,
+	.flush = bgdma_tx_turn,
 	.end = bgdma_remote_killed,
 	.left = bgdma_parting_left,
 	.turn = bgdma_rx_turn,

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "../engine/busy.h"
+#include "../engine/engine.h"
 #include "../engine/ring.h"
 #include "flow.h"
 
@@ -171,12 +172,11 @@ static struct sk_buff *bgdma_tx_copy(struct bgdma_tx_flow *flow,
 
 	if (!copy)
 		return NULL;
-	/* What was payload in pages is behind the head now: only its sum changes. */
+	/* What was payload in pages is behind the head now. */
 	f = (void *)copy->data;
 	f->flags |= BGDMA_FRAME_AGAIN;
 	f->first = cpu_to_le32(flow->una);
 	f->stamp = cpu_to_le32(bgdma_frame_cb(skb)->stamp);
-	bgdma_frame_refinish(copy);
 	return copy;
 }
 
@@ -242,10 +242,11 @@ void bgdma_tx_close(struct bgdma_tx_flow *flow)
 /**
  * bgdma_tx_send() - what is ready goes to the links
  * @tx: of a stream, or of the kernel
+ * @open: frames that more could go into, too
  *
  * Context: process context, or inside a slice; @tx.lock not held, but others.
  */
-void bgdma_tx_send(struct bgdma_tx *tx)
+void bgdma_tx_send(struct bgdma_tx *tx, bool open)
 {
 	struct bgdma_tx_flow *flow;
 	struct sk_buff_head ready;
@@ -254,8 +255,10 @@ void bgdma_tx_send(struct bgdma_tx *tx)
 	__skb_queue_head_init(&ready);
 	spin_lock(&tx->lock);
 	if (!tx->dead) {
-		list_for_each_entry(flow, &tx->flows, node)
-			bgdma_tx_close(flow);
+		list_for_each_entry(flow, &tx->flows, node) {
+			if (open)
+				bgdma_tx_close(flow);
+		}
 		skb_queue_splice_init(&tx->ready, &ready);
 	}
 	spin_unlock(&tx->lock);
@@ -271,17 +274,42 @@ void bgdma_tx_send(struct bgdma_tx *tx)
 /**
  * bgdma_tx_flush() - what is ready goes to the links, and what comes is delivered
  * @tx: of a stream
+ * @open: frames that more could go into, too
  * @pooled: by a thread of the pool
  *
  * Context: process context, or inside a slice; no lock held.
  */
-void bgdma_tx_flush(struct bgdma_tx *tx, bool pooled)
+void bgdma_tx_flush(struct bgdma_tx *tx, bool open, bool pooled)
 {
 	bool opened = bgdma_inbox_open(pooled);
 
-	bgdma_tx_send(tx);
+	bgdma_tx_send(tx, open);
 	if (opened)
 		bgdma_inbox_close();
+}
+
+/* Does a stream go on by itself? */
+static bool bgdma_tx_goes_on(const struct bgdma_stream *s)
+{
+	if (READ_ONCE(s->ctx->dead) ||
+	    READ_ONCE(s->flags) & BGDMA_STREAM_HALTED)
+		return false;
+	return s->x.active ||
+	       (s->kind == BGDMA_KIND_INJ_FIFO &&
+		bgdma_inj_pending(container_of(s, struct bgdma_inj_fifo, s)));
+}
+
+/**
+ * bgdma_tx_turn() - a stream has had its turn
+ * @s: owned
+ *
+ * What comes in its next one may still go into a frame that has room.
+ *
+ * Context: process context, or inside a slice; no lock held.
+ */
+void bgdma_tx_turn(struct bgdma_stream *s)
+{
+	bgdma_tx_flush(s->tx, !bgdma_tx_goes_on(s), s->pooled);
 }
 
 /**
@@ -394,7 +422,7 @@ static void bgdma_tx_timer(struct work_struct *work)
 		bgdma_tx_timeout(flow);
 	}
 	spin_unlock(&tx->lock);
-	bgdma_tx_flush(tx, false);
+	bgdma_tx_flush(tx, true, false);
 }
 
 static enum hrtimer_restart bgdma_tx_gap(struct hrtimer *timer)
@@ -483,7 +511,7 @@ void bgdma_tx_orphan(struct bgdma_tx *tx)
 {
 	bool quiet;
 
-	bgdma_tx_flush(tx, false);
+	bgdma_tx_flush(tx, true, false);
 	spin_lock(&tx->lock);
 	tx->s = NULL;
 	tx->until = (jiffies + BGDMA_ORPHAN) | 1;

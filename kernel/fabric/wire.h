@@ -76,8 +76,7 @@ enum bgdma_frame_type {
  * @stamp: DATA: when it was sent, of a clock of the sender's, in us; ACK: the
  *	one of the last frame that arrived
  * @bytes: of payload
- * @sum: of the payload: of its words of 32 bits modulo 2^32 - 1, the last one filled
- *	up with zeroes; 0 with BGDMA_FRAME_UNSUMMED
+ * @sum: of the payload, see sum.c; 0 with BGDMA_FRAME_UNSUMMED
  * @kernel: number of the kernel that the frame comes from
  */
 struct bgdma_frame {
