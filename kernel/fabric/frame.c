@@ -10,6 +10,7 @@
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
+#include <linux/netdev_features.h>
 
 #include "flow.h"
 #include "sum.h"
@@ -225,25 +226,228 @@ bool bgdma_frame_intact(struct sk_buff *skb)
 }
 
 /* --------------------------------------------------------------------- */
-/* To links, and from one to the next                                     */
+/* Frames that are longer than the MTU                                    */
+
+/*
+ * A veth takes what says that it can be cut: so a frame goes by it that is as long as
+ * several, and has as many numbers. Where a device has to have it cut, as a real one
+ * behind a bridge, the kernel asks us to do so. What is sent again is cut anyway.
+ * Devices know of no such frames: SKB_GSO_FRAGLIST has them cut by software for all
+ * that send to a wire.
+ */
 
 /**
- * bgdma_frame_room() - bytes that a frame of a partition can have
+ * bgdma_frame_bound() - numbers that a frame has at most
+ * @skb: frame
+ * @mtu: bytes of each of its parts
+ */
+u32 bgdma_frame_bound(const struct sk_buff *skb, u32 mtu)
+{
+	if (likely(skb->len <= mtu))
+		return 1;
+	/* Where a packet ends a part may not be full. */
+	return skb->len / (mtu - sizeof(struct bgdma_frame) -
+			   sizeof(struct bgdma_wire_packet)) + 1 +
+	       ((const struct bgdma_frame_cb *)skb->cb)->packets;
+}
+
+/**
+ * bgdma_frame_span() - numbers that a frame has
+ * @skb: frame, whose head has the number of its packets
+ * @mtu: bytes of each of its parts
+ */
+u32 bgdma_frame_span(struct sk_buff *skb, u32 mtu)
+{
+	struct bgdma_frame *f = bgdma_frame_of(skb);
+	struct skb_shared_info *shared = skb_shinfo(skb);
+	struct bgdma_wire_cut cut = {};
+	u32 span = 0;
+
+	if (likely(skb->len <= mtu))
+		return 1;
+	while (bgdma_wire_cut(f, mtu, &cut, NULL))
+		span++;
+	f->more = span - 1;
+	shared->gso_size = mtu;
+	shared->gso_segs = span;
+	shared->gso_type = SKB_GSO_FRAGLIST;
+	/* Nobody is to make a checksum. */
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+	return span;
+}
+
+/**
+ * bgdma_frame_part() - a part of a frame as a frame of its own
+ * @skb: frame that is longer than the MTU
+ * @i: which: one after the other
+ * @cut: all zero before the first
+ *
+ * Return: all of it linear; NULL: no memory, or there is no such part.
+ */
+struct sk_buff *bgdma_frame_part(const struct sk_buff *skb, u32 i,
+				 struct bgdma_wire_cut *cut)
+{
+	const struct bgdma_frame *f = bgdma_frame_of(skb);
+	u32 mtu = skb_shinfo(skb)->gso_size, head;
+	struct sk_buff *part = bgdma_frame_new(mtu);
+	struct bgdma_frame *to;
+
+	if (!part) {
+		bgdma_wire_cut(f, mtu, cut, NULL);
+		return NULL;
+	}
+	to = (void *)part->data;
+	*to = *f;
+	if (!bgdma_wire_cut(f, mtu, cut, (void *)(to + 1))) {
+		kfree_skb(part);
+		return NULL;
+	}
+	head = sizeof(*f) + cut->packets * sizeof(struct bgdma_wire_packet);
+	skb_put(part, head + cut->bytes);
+	to->packets = cut->packets;
+	to->more = 0;
+	to->psn = cpu_to_le32(le32_to_cpu(f->psn) + i);
+	to->head = cpu_to_le16(head);
+	to->bytes = cpu_to_le32(cut->bytes);
+	/* Cannot fail: they are there. */
+	WARN_ON_ONCE(skb_copy_bits(skb, le16_to_cpu(f->head) + cut->at,
+				   part->data + head, cut->bytes));
+	return part;
+}
+
+/* Is that one of ours, all of it? Anybody may say that of anything. */
+static bool bgdma_frame_cuttable(struct sk_buff *skb)
+{
+	const struct bgdma_frame *f;
+	u32 mtu = skb_shinfo(skb)->gso_size;
+
+	if (mtu < BGDMA_WIRE_MTU_MIN || !pskb_may_pull(skb, sizeof(*f)))
+		return false;
+	f = bgdma_frame_of(skb);
+	if (le16_to_cpu(f->magic) != BGDMA_WIRE_MAGIC ||
+	    f->version != BGDMA_WIRE_VERSION ||
+	    !bgdma_wire_head_check(f, skb->len) ||
+	    !pskb_may_pull(skb, le16_to_cpu(f->head)))
+		return false;
+	f = bgdma_frame_of(skb);
+	return bgdma_frame_crc(f) == le32_to_cpu(f->crc) &&
+	       bgdma_wire_frame_check(f, skb->len - le16_to_cpu(f->head));
+}
+
+/* A part goes where the whole was to go. */
+static void bgdma_frame_address(struct sk_buff *part, const struct sk_buff *skb)
+{
+	struct bgdma_frame *to = (void *)part->data;
+
+	to->sum = 0;
+	if (to->bytes && !(to->flags & BGDMA_FRAME_UNSUMMED))
+		to->sum = cpu_to_le32(bgdma_frame_sum(part,
+						      le16_to_cpu(to->head)));
+	to->crc = cpu_to_le32(bgdma_frame_crc(to));
+	skb_reset_network_header(part);
+	skb_reset_transport_header(part);
+	memcpy(skb_push(part, skb->mac_len), skb_mac_header(skb),
+	       skb->mac_len);
+	skb_reset_mac_header(part);
+	part->mac_len = skb->mac_len;
+	part->protocol = skb->protocol;
+	part->dev = skb->dev;
+	part->priority = skb->priority;
+	part->mark = skb->mark;
+}
+
+static struct sk_buff *bgdma_frame_segment(struct sk_buff *skb,
+					   netdev_features_t features)
+{
+	struct sk_buff *first = NULL, **next = &first;
+	struct bgdma_wire_cut cut = {};
+	u32 i, span;
+
+	/* What MACsec and the like have put in front has its place, too. */
+	if (skb->mac_len > BGDMA_FRAME_BEFORE || !bgdma_frame_cuttable(skb))
+		return ERR_PTR(-EINVAL);
+	span = bgdma_frame_of(skb)->more + 1;
+	for (i = 0; i < span; i++) {
+		struct sk_buff *part = bgdma_frame_part(skb, i, &cut);
+
+		if (!part) {
+			kfree_skb_list(first);
+			return ERR_PTR(-ENOMEM);
+		}
+		bgdma_frame_address(part, skb);
+		*next = part;
+		next = &part->next;
+	}
+	return first;
+}
+
+static struct packet_offload bgdma_frame_offload = {
+	.priority = 10,
+	.callbacks = {
+		.gso_segment = bgdma_frame_segment,
+	},
+};
+
+/**
+ * bgdma_frame_init() - long frames can be cut
+ * @ethertype: of frames
+ */
+void bgdma_frame_init(u16 ethertype)
+{
+	bgdma_frame_offload.type = htons(ethertype);
+	dev_add_offload(&bgdma_frame_offload);
+}
+
+/**
+ * bgdma_frame_exit() - nobody sends any more
+ */
+void bgdma_frame_exit(void)
+{
+	dev_remove_offload(&bgdma_frame_offload);
+}
+
+/* --------------------------------------------------------------------- */
+/* To links, and from one to the next                                     */
+
+/* Bytes of a frame that a link takes as it is, if whoever needs to can cut it. */
+static u32 bgdma_frame_most(const struct bgdma_link *link)
+{
+	const struct net_device *dev = link->dev;
+	u32 mtu = READ_ONCE(link->mtu), most;
+
+	if (!link->inside || !(dev->features & NETIF_F_GSO_FRAGLIST))
+		return mtu;
+	most = min_t(u32, READ_ONCE(dev->gso_max_size), BGDMA_WIRE_MTU_MAX) -
+	       BGDMA_FRAME_BEFORE;
+	return max(mtu, min(most, READ_ONCE(dev->gso_max_segs) * mtu));
+}
+
+/**
+ * bgdma_frame_room() - what frames of a partition may be like
  * @ether: of it
  *
- * Every link on its way takes them, if all of the partition's are alike.
+ * Every link on its way takes such, if all of the partition's are alike.
  *
  * Context: any.
  */
-u32 bgdma_frame_room(const struct bgdma_ether *ether)
+struct bgdma_room bgdma_frame_room(const struct bgdma_ether *ether)
 {
-	u32 room = BGDMA_WIRE_MTU_MAX;
+	struct bgdma_room room = {
+		.mtu = BGDMA_WIRE_MTU_MAX, .most = BGDMA_WIRE_MTU_MAX,
+		.window = BGDMA_LINK_WINDOW,
+	};
 	struct bgdma_link *link;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(link, &ether->links, node)
-		room = min(room, READ_ONCE(link->mtu));
+	list_for_each_entry_rcu(link, &ether->links, node) {
+		room.mtu = min(room.mtu, READ_ONCE(link->mtu));
+		room.most = min(room.most, bgdma_frame_most(link));
+		room.window = min(room.window, READ_ONCE(link->config.window));
+		room.fixed |= READ_ONCE(link->config.fixed);
+		room.copy |= READ_ONCE(link->config.copy);
+	}
 	rcu_read_unlock();
+	room.most = max(room.mtu, room.most);
 	return room;
 }
 

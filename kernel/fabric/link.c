@@ -116,6 +116,7 @@ int bgdma_link_xmit(struct bgdma_link *link, struct sk_buff *skb,
 	skb->dev = dev;
 	skb->protocol = htons(ethertype);
 	skb_reset_network_header(skb);
+	skb_reset_transport_header(skb);
 	if (unlikely(!READ_ONCE(link->up)) ||
 	    dev_hard_header(skb, dev, ethertype, mac, NULL, skb->len) < 0)
 		kfree_skb(skb);
@@ -564,6 +565,8 @@ int bgdma_link_init(void)
 	err = register_netdevice_notifier(&bgdma_link_notifier);
 	if (err)
 		destroy_workqueue(bgdma_link_wq);
+	else
+		bgdma_frame_init(ethertype);
 	return err;
 }
 
@@ -572,6 +575,7 @@ int bgdma_link_init(void)
  */
 void bgdma_link_exit(void)
 {
+	bgdma_frame_exit();
 	unregister_netdevice_notifier(&bgdma_link_notifier);
 	destroy_workqueue(bgdma_link_wq);
 }

@@ -344,6 +344,8 @@ void bgdma_kernels_free(struct bgdma_ether *ether);
 void bgdma_ether_tick(struct work_struct *work);
 
 /* frame.c */
+void bgdma_frame_init(u16 ethertype);
+void bgdma_frame_exit(void);
 void bgdma_frame_receive(struct bgdma_link *link, struct sk_buff *skb);
 void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel);
 

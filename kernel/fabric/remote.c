@@ -149,14 +149,17 @@ static void bgdma_remote_head(const struct bgdma_stream *s,
 
 /* The frame that the next packet goes into. */
 static struct sk_buff *bgdma_remote_frame(struct bgdma_tx_flow *flow,
-					  u32 frame, u32 least)
+					  u32 least)
 {
+	const struct bgdma_room *room = &flow->tx->room;
 	struct sk_buff *skb = flow->open;
 
 	lockdep_assert_held(&flow->tx->lock);
 	if (skb && (bgdma_frame_cb(skb)->packets == bgdma_frame_cb(skb)->room ||
 		    skb->len + sizeof(struct bgdma_wire_packet) + least >
-		    frame || skb_shinfo(skb)->nr_frags >= MAX_SKB_FRAGS - 1)) {
+		    room->most || bgdma_frame_bound(skb, room->mtu) >=
+		    BGDMA_WIRE_SPAN - 2 ||
+		    skb_shinfo(skb)->nr_frags >= MAX_SKB_FRAGS - 1)) {
 		bgdma_tx_close(flow);
 		skb = NULL;
 	}
@@ -225,25 +228,25 @@ static u32 bgdma_remote_payload(struct bgdma_tx *tx, struct sk_buff *skb,
 
 /**
  * struct bgdma_chunk - how the bytes of a slice are cut
- * @frame: bytes of a frame at most
  * @least: bytes of payload that a packet has at least, but for the last
  * @within: a packet does not go over a multiple of this
  * @copy: never by reference
  */
 struct bgdma_chunk {
-	u32 frame;
 	u32 least;
 	u32 within;
 	bool copy;
 };
 
-/* Bytes that fit in the next packet. */
-static u32 bgdma_remote_fits(const struct sk_buff *skb,
+/* Bytes that fit in the next packet; what is cut is cut between lines of memory. */
+static u32 bgdma_remote_fits(const struct sk_buff *skb, u32 most,
 			     const struct bgdma_chunk *chunk, u32 offset,
 			     u32 left)
 {
-	u32 room = chunk->frame - skb->len - sizeof(struct bgdma_wire_packet);
+	u32 room = most - skb->len - sizeof(struct bgdma_wire_packet);
 
+	if (room < left && room >= SMP_CACHE_BYTES)
+		room -= (offset + room) % SMP_CACHE_BYTES;
 	if (chunk->within)
 		room = min(room, chunk->within - offset % chunk->within);
 	return min(left, room);
@@ -287,14 +290,15 @@ static void bgdma_remote_packets(struct bgdma_stream *s,
 	u32 left = payload ? n : 0;
 
 	do {
-		struct sk_buff *skb = bgdma_remote_frame(flow, chunk->frame,
+		struct sk_buff *skb = bgdma_remote_frame(flow,
 							 min(left, chunk->least));
 		u32 offset, now;
 
 		if (WARN_ON_ONCE(!skb))
 			return;
 		offset = payload ? s->x.done + n - left : 0;
-		now = bgdma_remote_fits(skb, chunk, offset, left);
+		now = bgdma_remote_fits(skb, s->tx->room.most, chunk, offset,
+					left);
 		now = bgdma_remote_packet(s, skb, &walk, offset, now,
 					  chunk->copy);
 		left -= now;
@@ -307,9 +311,10 @@ static void bgdma_remote_packets(struct bgdma_stream *s,
 /* Waiting                                                                */
 
 /* Frames that a slice of @n bytes needs at most. */
-static u32 bgdma_remote_frames(u32 n, const struct bgdma_chunk *chunk)
+static u32 bgdma_remote_frames(const struct bgdma_tx *tx, u32 n,
+			       const struct bgdma_chunk *chunk)
 {
-	u32 each = chunk->frame - sizeof(struct bgdma_frame) -
+	u32 each = tx->room.mtu - SMP_CACHE_BYTES - sizeof(struct bgdma_frame) -
 		   sizeof(struct bgdma_wire_packet);
 
 	if (chunk->within)
@@ -366,11 +371,11 @@ static int bgdma_remote_go(struct bgdma_stream *s,
 	flow = bgdma_tx_flow(tx, &key);
 	if (!flow)
 		return BGDMA_STEP_AGAIN;
-	*wait = !bgdma_tx_room(flow, bgdma_remote_frames(n, chunk));
+	*wait = !bgdma_tx_room(flow, bgdma_remote_frames(tx, n, chunk));
 	if (*wait)
 		return BGDMA_STEP_WAIT;
 	/* One more: to tell the other side if no more comes after this. */
-	if (!bgdma_tx_provide(tx, bgdma_remote_frames(n, chunk) + 1))
+	if (!bgdma_tx_provide(tx, bgdma_remote_frames(tx, n, chunk) + 1))
 		return BGDMA_STEP_AGAIN;
 	if (!bgdma_remote_begun(s)) {
 		ret = bgdma_remote_begin(s);
@@ -415,14 +420,14 @@ static int bgdma_remote_slice(struct bgdma_stream *s,
 	}
 	if (!s->tx && !bgdma_remote_tx(s))
 		return BGDMA_STEP_AGAIN;
-	chunk.frame = bgdma_frame_room(ether);
 	spin_lock(&s->tx->lock);
+	s->tx->room = bgdma_frame_room(ether);
 	ret = bgdma_remote_go(s, payload, n, &chunk, &wait);
 	spin_unlock(&s->tx->lock);
 	if (!wait)
 		return ret;
 	return bgdma_remote_wait(s, le32_to_cpu(s->x.desc.dst_rank),
-				 bgdma_remote_frames(n, &chunk));
+				 bgdma_remote_frames(s->tx, n, &chunk));
 }
 
 /*
@@ -456,8 +461,7 @@ static void bgdma_remote_abort(struct bgdma_stream *s)
 		sent->fetched = sent->left;
 	flow = bgdma_tx_flow(tx, &key);
 	bgdma_tx_provide(tx, 1);
-	skb = flow ? bgdma_remote_frame(flow, bgdma_frame_room(tx->ether), 0) :
-		     NULL;
+	skb = flow ? bgdma_remote_frame(flow, 0) : NULL;
 	if (skb) {
 		struct bgdma_wire_packet *p;
 

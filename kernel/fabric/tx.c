@@ -23,7 +23,6 @@
 
 /* Frames that may be on their way at first. */
 #define BGDMA_CWND_FIRST	64
-#define BGDMA_CWND_MIN		16
 
 /* What has no stream any more may be on its way for so long. */
 #define BGDMA_ORPHAN		HZ
@@ -63,6 +62,7 @@ struct bgdma_tx *bgdma_tx_new(struct bgdma_ether *ether, struct bgdma_stream *s)
 	skb_queue_head_init(&tx->promised);
 	tx->sender = BGDMA_ROUTE_NONE;
 	tx->ether = ether;
+	tx->room = bgdma_frame_room(ether);
 	tx->s = s;
 	if (s)
 		bgdma_busy_get(&ether->flows->busy);
@@ -164,26 +164,42 @@ void bgdma_tx_arm(struct bgdma_tx_flow *flow)
 /* --------------------------------------------------------------------- */
 /* Frames on their way                                                    */
 
-static struct sk_buff *bgdma_tx_copy(struct bgdma_tx_flow *flow,
-				     struct sk_buff *skb)
+/* A copy, in which payload is behind the head, of a frame that is sent again. */
+static struct sk_buff *bgdma_tx_mark(const struct bgdma_tx_flow *flow,
+				     struct sk_buff *copy,
+				     const struct sk_buff *skb)
 {
-	struct sk_buff *copy = skb_copy(skb, GFP_NOWAIT | __GFP_NOWARN);
-	struct bgdma_frame *f;
+	const struct bgdma_frame_cb *cb = (const void *)skb->cb;
+	struct bgdma_frame *f = (void *)copy->data;
 
-	if (!copy)
-		return NULL;
-	/* What was payload in pages is behind the head now. */
-	f = (void *)copy->data;
 	f->flags |= BGDMA_FRAME_AGAIN;
 	f->first = cpu_to_le32(flow->una);
-	f->stamp = cpu_to_le32(bgdma_frame_cb(skb)->stamp);
+	f->stamp = cpu_to_le32(cb->stamp);
 	return copy;
+}
+
+/* Of a long frame the parts that have not arrived. */
+static void bgdma_tx_parts(struct bgdma_tx_flow *flow, struct sk_buff *skb)
+{
+	const struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
+	struct bgdma_wire_cut cut = {};
+	struct sk_buff *part;
+	u32 i;
+
+	for (i = 0; i < cb->span; i++) {
+		part = bgdma_frame_part(skb, i, &cut);
+		if (part && !(cb->parts & BIT_ULL(i)))
+			__skb_queue_tail(&flow->tx->ready,
+					 bgdma_tx_mark(flow, part, skb));
+		else
+			kfree_skb(part);
+	}
 }
 
 /**
  * bgdma_tx_again() - send a frame once more
  * @flow: of it
- * @skb: the frame; a copy goes into tx.ready
+ * @skb: the frame; a copy goes into tx.ready, or one of each part
  *
  * Context: tx.lock held.
  */
@@ -196,9 +212,14 @@ void bgdma_tx_again(struct bgdma_tx_flow *flow, struct sk_buff *skb)
 	cb->stamp = bgdma_flow_clock();
 	if (cb->tries < U16_MAX)
 		cb->tries++;
-	copy = bgdma_tx_copy(flow, skb);
+	if (cb->span > 1) {
+		bgdma_tx_parts(flow, skb);
+		return;
+	}
+	copy = skb_copy(skb, GFP_NOWAIT | __GFP_NOWARN);
 	if (copy)
-		__skb_queue_tail(&flow->tx->ready, copy);
+		__skb_queue_tail(&flow->tx->ready,
+				 bgdma_tx_mark(flow, copy, skb));
 }
 
 /**
@@ -221,20 +242,23 @@ void bgdma_tx_close(struct bgdma_tx_flow *flow)
 	cb = bgdma_frame_cb(skb);
 	tx->many = cb->packets == cb->room;
 	f = (void *)skb->data;
-	cb->psn = flow->next++;
+	f->packets = cb->packets;
+	cb->span = bgdma_frame_span(skb, tx->room.mtu);
+	cb->psn = flow->next;
+	flow->next += cb->span;
 	cb->stamp = bgdma_flow_clock();
 	f->session = cpu_to_le32(flow->session);
 	f->psn = cpu_to_le32(cb->psn);
 	f->first = cpu_to_le32(flow->una);
 	f->stamp = cpu_to_le32(cb->stamp);
-	f->packets = cpu_to_le16(cb->packets);
 	bgdma_frame_finish(tx->ether, skb);
 	__skb_queue_tail(&flow->unacked, skb);
 	if (skb_queue_len(&flow->unacked) == 1) {
 		flow->heard = jiffies;
 		bgdma_tx_arm(flow);
 	}
-	clone = skb_clone(skb, GFP_NOWAIT | __GFP_NOWARN);
+	clone = tx->room.copy ? skb_copy(skb, GFP_NOWAIT | __GFP_NOWARN) :
+				skb_clone(skb, GFP_NOWAIT | __GFP_NOWARN);
 	if (clone)
 		__skb_queue_tail(&tx->ready, clone);
 }
@@ -321,12 +345,18 @@ void bgdma_tx_turn(struct bgdma_stream *s)
  */
 bool bgdma_tx_room(const struct bgdma_tx_flow *flow, u32 frames)
 {
-	u32 out = flow->next - flow->una + !!flow->open;
+	const struct bgdma_room *room = &flow->tx->room;
+	u32 most = min(flow->limit, room->window);
+	u32 out = flow->next - flow->una;
 
+	if (flow->open)
+		out += bgdma_frame_bound(flow->open, room->mtu);
+	if (!room->fixed)
+		most = min(most, flow->cwnd / 16);
 	lockdep_assert_held(&flow->tx->lock);
 	if (flow->stopped)
 		return false;
-	return !out || out + frames <= min(flow->cwnd / 16, flow->limit);
+	return !out || out + frames <= most;
 }
 
 /*
@@ -405,6 +435,8 @@ static void bgdma_tx_timeout(struct bgdma_tx_flow *flow)
 	}
 	if (!flow->stopped)
 		flow->cwnd = max_t(u32, flow->cwnd / 2, BGDMA_CWND_MIN * 16);
+	/* What has arrived may have been found damaged. */
+	bgdma_frame_cb(skb)->parts = 0;
 	bgdma_tx_again(flow, skb);
 	bgdma_tx_arm(flow);
 }
@@ -468,6 +500,7 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 	flow->session = atomic_inc_return(&flows->session);
 	flow->next = get_random_u32();
 	flow->una = flow->next;
+	flow->shrunk = flow->next;
 	flow->limit = BGDMA_RX_WINDOW;
 	flow->cwnd = BGDMA_CWND_FIRST * 16;
 	skb_queue_head_init(&flow->unacked);

@@ -18,6 +18,7 @@ static const struct {
 	{ "operations", operations, "latency, rate and bandwidth of all operations and others" },
 	{ "links", over_links, "all operations between namespaces, see --netns" },
 	{ "lossy", over_lossy_links, "bandwidth of 1 MiB between namespaces, see --netns" },
+	{ "pacing", pacing, "small messages beside a long transfer by a slow link, see --netns" },
 	{ "peers", count_peers, "getppid, an ioctl, process_vm_readv" },
 	{ "messages", count_messages, "8-byte messages with a doorbell each, and in batches" },
 	{ "puts", count_puts, "puts of 4 KiB, and of 1 MiB" },
