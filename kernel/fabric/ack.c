@@ -43,6 +43,64 @@ static void bgdma_tx_rtt(struct bgdma_tx_flow *flow, u32 us)
 			   BGDMA_CWND_MIN * 16);
 }
 
+/* A copy, in which payload is behind the head, of a frame that is sent again. */
+static struct sk_buff *bgdma_tx_mark(const struct bgdma_tx_flow *flow,
+				     struct sk_buff *copy,
+				     const struct sk_buff *skb)
+{
+	const struct bgdma_frame_cb *cb = (const void *)skb->cb;
+	struct bgdma_frame *f = (void *)copy->data;
+
+	f->flags |= BGDMA_FRAME_AGAIN;
+	f->first = cpu_to_le32(flow->una);
+	f->stamp = cpu_to_le32(cb->stamp);
+	return copy;
+}
+
+/* Of a long frame the parts that have not arrived. */
+static void bgdma_tx_parts(struct bgdma_tx_flow *flow, struct sk_buff *skb)
+{
+	const struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
+	struct bgdma_wire_cut cut = {};
+	struct sk_buff *part;
+	u32 i;
+
+	for (i = 0; i < cb->span; i++) {
+		part = bgdma_frame_part(skb, i, &cut);
+		if (part && !(cb->parts & BIT_ULL(i)))
+			__skb_queue_tail(&flow->tx->ready,
+					 bgdma_tx_mark(flow, part, skb));
+		else
+			kfree_skb(part);
+	}
+}
+
+/**
+ * bgdma_tx_again() - send a frame once more
+ * @flow: of it
+ * @skb: the frame; a copy goes into tx.ready, or one of each part
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_tx_again(struct bgdma_tx_flow *flow, struct sk_buff *skb)
+{
+	struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
+	struct sk_buff *copy;
+
+	lockdep_assert_held(&flow->tx->lock);
+	cb->stamp = bgdma_flow_clock();
+	if (cb->tries < U16_MAX)
+		cb->tries++;
+	if (cb->span > 1) {
+		bgdma_tx_parts(flow, skb);
+		return;
+	}
+	copy = skb_copy(skb, GFP_NOWAIT | __GFP_NOWARN);
+	if (copy)
+		__skb_queue_tail(&flow->tx->ready,
+				 bgdma_tx_mark(flow, copy, skb));
+}
+
 /* Of the frames behind the oldest, when the last was sent that has arrived. */
 static bool bgdma_tx_newest(const struct bgdma_tx_flow *flow, u32 *newest)
 {

@@ -420,6 +420,7 @@ struct bgdma_tx *bgdma_tx_new(struct bgdma_ether *ether, struct bgdma_stream *s)
 struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 				    const struct bgdma_flow_key *key);
 bool bgdma_tx_room(const struct bgdma_tx_flow *flow, u32 frames);
+void bgdma_tx_overtake(const struct bgdma_tx_flow *flow);
 void bgdma_tx_close(struct bgdma_tx_flow *flow);
 void bgdma_tx_send(struct bgdma_tx *tx, bool open);
 void bgdma_tx_flush(struct bgdma_tx *tx, bool open, bool pooled);

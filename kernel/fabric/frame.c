@@ -232,7 +232,7 @@ bool bgdma_frame_intact(struct sk_buff *skb)
  * A veth takes what says that it can be cut: so a frame goes by it that is as long as
  * several, and has as many numbers. Where a device has to have it cut, as a real one
  * behind a bridge, the kernel asks us to do so. What is sent again is cut anyway.
- * Devices know of no such frames: SKB_GSO_FRAGLIST has them cut by software for all
+ * Devices know of no such frames: SKB_GSO_SCTP has them cut by software for all
  * that send to a wire.
  */
 
@@ -270,7 +270,7 @@ u32 bgdma_frame_span(struct sk_buff *skb, u32 mtu)
 	f->more = span - 1;
 	shared->gso_size = mtu;
 	shared->gso_segs = span;
-	shared->gso_type = SKB_GSO_FRAGLIST;
+	shared->gso_type = SKB_GSO_SCTP;
 	/* Nobody is to make a checksum. */
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 	return span;
@@ -415,7 +415,7 @@ static u32 bgdma_frame_most(const struct bgdma_link *link)
 	const struct net_device *dev = link->dev;
 	u32 mtu = READ_ONCE(link->mtu), most;
 
-	if (!link->inside || !(dev->features & NETIF_F_GSO_FRAGLIST))
+	if (!link->inside || !(dev->features & NETIF_F_GSO_SCTP))
 		return mtu;
 	most = min_t(u32, READ_ONCE(dev->gso_max_size), BGDMA_WIRE_MTU_MAX) -
 	       BGDMA_FRAME_BEFORE;

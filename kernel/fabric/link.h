@@ -68,7 +68,8 @@ struct bgdma_nodes {
  * @window: frames of a flow that may be on their way at most
  * @rate: bytes per second at most; 0: no limit of ours
  * @copy: never send pages by reference
- * @sum: 1: always with a checksum of the payload; 0: not on a veth of this kernel
+ * @sum: always with a checksum of the payload; else not where a veth leads straight
+ *	to a link of this kernel
  * @fixed: the window stays as it is, however long frames take
  */
 struct bgdma_link_config {

@@ -383,6 +383,9 @@ static int bgdma_remote_go(struct bgdma_stream *s,
 		if (ret)
 			return ret;
 	}
+	/* A long one does not go before what came before it by another flow. */
+	if (!s->x.done && n == BGDMA_SLICE_MAX)
+		bgdma_tx_overtake(flow);
 	bgdma_remote_packets(s, flow, payload, n, chunk);
 	if (!(s->x.desc.route & BGDMA_ROUTE_DEPOSIT) &&
 	    s->x.done + n == le32_to_cpu(s->x.desc.length))

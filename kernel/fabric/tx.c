@@ -164,64 +164,6 @@ void bgdma_tx_arm(struct bgdma_tx_flow *flow)
 /* --------------------------------------------------------------------- */
 /* Frames on their way                                                    */
 
-/* A copy, in which payload is behind the head, of a frame that is sent again. */
-static struct sk_buff *bgdma_tx_mark(const struct bgdma_tx_flow *flow,
-				     struct sk_buff *copy,
-				     const struct sk_buff *skb)
-{
-	const struct bgdma_frame_cb *cb = (const void *)skb->cb;
-	struct bgdma_frame *f = (void *)copy->data;
-
-	f->flags |= BGDMA_FRAME_AGAIN;
-	f->first = cpu_to_le32(flow->una);
-	f->stamp = cpu_to_le32(cb->stamp);
-	return copy;
-}
-
-/* Of a long frame the parts that have not arrived. */
-static void bgdma_tx_parts(struct bgdma_tx_flow *flow, struct sk_buff *skb)
-{
-	const struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
-	struct bgdma_wire_cut cut = {};
-	struct sk_buff *part;
-	u32 i;
-
-	for (i = 0; i < cb->span; i++) {
-		part = bgdma_frame_part(skb, i, &cut);
-		if (part && !(cb->parts & BIT_ULL(i)))
-			__skb_queue_tail(&flow->tx->ready,
-					 bgdma_tx_mark(flow, part, skb));
-		else
-			kfree_skb(part);
-	}
-}
-
-/**
- * bgdma_tx_again() - send a frame once more
- * @flow: of it
- * @skb: the frame; a copy goes into tx.ready, or one of each part
- *
- * Context: tx.lock held.
- */
-void bgdma_tx_again(struct bgdma_tx_flow *flow, struct sk_buff *skb)
-{
-	struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
-	struct sk_buff *copy;
-
-	lockdep_assert_held(&flow->tx->lock);
-	cb->stamp = bgdma_flow_clock();
-	if (cb->tries < U16_MAX)
-		cb->tries++;
-	if (cb->span > 1) {
-		bgdma_tx_parts(flow, skb);
-		return;
-	}
-	copy = skb_copy(skb, GFP_NOWAIT | __GFP_NOWARN);
-	if (copy)
-		__skb_queue_tail(&flow->tx->ready,
-				 bgdma_tx_mark(flow, copy, skb));
-}
-
 /**
  * bgdma_tx_close() - the open frame of a flow gets its number and goes
  * @flow: which may have none
@@ -261,6 +203,23 @@ void bgdma_tx_close(struct bgdma_tx_flow *flow)
 				skb_clone(skb, GFP_NOWAIT | __GFP_NOWARN);
 	if (clone)
 		__skb_queue_tail(&tx->ready, clone);
+}
+
+/**
+ * bgdma_tx_overtake() - frames that more could go into go
+ * @flow: not of this one, but of all others of its stream
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_tx_overtake(const struct bgdma_tx_flow *flow)
+{
+	struct bgdma_tx_flow *other;
+
+	lockdep_assert_held(&flow->tx->lock);
+	list_for_each_entry(other, &flow->tx->flows, node) {
+		if (other != flow)
+			bgdma_tx_close(other);
+	}
 }
 
 /**

@@ -6,6 +6,7 @@ import statistics
 
 import crossing
 import operations
+import pacing
 import rt
 from spread import spread, totals
 
@@ -116,6 +117,7 @@ def tell(figures):
                          (figures.get("barrier"), of_barriers),
                          (figures.get("links"), of_links),
                          (figures.get("loss"), of_loss),
+                         (figures.get("pacing"), pacing.tell),
                          (figures.get("switch"), crossing.tell),
                          (figures.get("attacked"), of_attack),
                          (figures.get("rt"), rt.tell)):
