@@ -406,7 +406,6 @@ bool bgdma_frame_intact(struct sk_buff *skb);
 void bgdma_frame_send(struct bgdma_ether *ether, struct sk_buff *skb);
 struct bgdma_room bgdma_frame_room(const struct bgdma_ether *ether);
 
-
 /* inbox.c */
 bool bgdma_inbox_put(struct bgdma_flows *flows, struct sk_buff *skb);
 bool bgdma_inbox_open(bool pooled);

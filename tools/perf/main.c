@@ -19,6 +19,8 @@ static const struct {
 	{ "links", over_links, "all operations between namespaces, see --netns" },
 	{ "lossy", over_lossy_links, "bandwidth of 1 MiB between namespaces, see --netns" },
 	{ "pacing", pacing, "small messages beside a long transfer by a slow link, see --netns" },
+	{ "scale", scale, "messages by 1 to 2,048 flows between 4,096 nodes, see --netns" },
+	{ "share", share, "24 flows at once by one link, see --netns" },
 	{ "peers", count_peers, "getppid, an ioctl, process_vm_readv" },
 	{ "messages", count_messages, "8-byte messages with a doorbell each, and in batches" },
 	{ "puts", count_puts, "puts of 4 KiB, and of 1 MiB" },

@@ -126,6 +126,8 @@ void operations(void);
 void over_links(void);
 void over_lossy_links(void);
 void pacing(void);
+void scale(void);
+void share(void);
 void sys_small(void);
 void sys_long(void);
 void msg(void);
