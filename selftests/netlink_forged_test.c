@@ -320,7 +320,7 @@ TEST_F(forged, heads_that_lie_are_nothing)
 	LIE(f->flags = 0x08);
 	LIE(f->flags = 0xff);
 	LIE(f->packets = 1);
-	LIE(f->packets = 0xffff);
+	LIE(f->packets = 0xff);
 	LIE(f->bytes = 1);
 	LIE(f->bytes = 0xffffffff);
 	/* The checksum of these is of what is there: it does not matter. */

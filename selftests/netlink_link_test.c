@@ -262,7 +262,7 @@ TEST_F(link, x1_defaults_and_changes_are_shown)
 		{ BGDMA_A_LINK_HELLO_MS, 4, 500 },
 		{ BGDMA_A_LINK_WINDOW, 4, 8 },
 		{ BGDMA_A_LINK_COPY, 4, 1 },
-		{ BGDMA_A_LINK_SUM, 4, 1 },
+		{ BGDMA_A_LINK_SUM, 4, 0 },
 		{ BGDMA_A_LINK_FIXED, 4, 1 },
 	};
 	static const struct more rate = { BGDMA_A_LINK_RATE, 8, 1ULL << 40 };
@@ -280,7 +280,7 @@ TEST_F(link, x1_defaults_and_changes_are_shown)
 	EXPECT_EQ(256, seen->u32[BGDMA_A_LINK_WINDOW]);
 	EXPECT_EQ(0, seen->rate);
 	EXPECT_EQ(0, seen->u32[BGDMA_A_LINK_COPY]);
-	EXPECT_EQ(0, seen->u32[BGDMA_A_LINK_SUM]);
+	EXPECT_EQ(1, seen->u32[BGDMA_A_LINK_SUM]);
 	EXPECT_EQ(0, seen->u32[BGDMA_A_LINK_FIXED]);
 	EXPECT_EQ(BGDMA_LINK_STATE_UP, seen->u32[BGDMA_A_LINK_STATE]);
 	EXPECT_EQ(1500, seen->u32[BGDMA_A_LINK_MTU]);

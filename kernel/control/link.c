@@ -344,6 +344,7 @@ static int bgdma_link_new_now(struct bgdma_partition *part,
 		.timeout_ms = BGDMA_LINK_TIMEOUT_MS,
 		.hello_ms = BGDMA_LINK_HELLO_MS,
 		.window = BGDMA_LINK_WINDOW,
+		.sum = true,
 	};
 
 	return bgdma_link_configure(info, &config) ?:

@@ -169,6 +169,36 @@ static int bgdma_conditions_test(struct bgdma_ctx *ctx,
 }
 
 /**
+ * struct bgdma_sleeper - who sleeps for conditions
+ * @entry: in the queue of its context
+ * @ctx: the context
+ * @cond: conditions
+ * @count: of them
+ */
+struct bgdma_sleeper {
+	struct wait_queue_entry entry;
+	struct bgdma_ctx *ctx;
+	const struct bgdma_condition *cond;
+	u32 count;
+};
+
+/*
+ * Something has changed: whoever changed it looks whether that is what he waits
+ * for, which is less work than to wake him so that he looks himself.
+ */
+static int bgdma_sleeper_wake(struct wait_queue_entry *entry, unsigned int mode,
+			      int flags, void *key)
+{
+	struct bgdma_sleeper *sleeper =
+		container_of(entry, struct bgdma_sleeper, entry);
+
+	if (bgdma_conditions_test(sleeper->ctx, sleeper->cond,
+				  sleeper->count) == -EAGAIN)
+		return 0;
+	return autoremove_wake_function(entry, mode, flags, key);
+}
+
+/**
  * bgdma_wait() - sleep until one of some conditions holds
  * @ctx: attached
  * @cond: copied from user space
@@ -183,7 +213,9 @@ int bgdma_wait(struct bgdma_ctx *ctx, const struct bgdma_condition *cond,
 {
 	ktime_t until = timeout_ns < 0 ? 0 :
 			ktime_add_safe(ktime_get(), ns_to_ktime(timeout_ns));
-	DEFINE_WAIT(wait);
+	struct bgdma_sleeper sleeper = {
+		.ctx = ctx, .cond = cond, .count = count,
+	};
 	u32 i;
 	int ret;
 
@@ -191,6 +223,8 @@ int bgdma_wait(struct bgdma_ctx *ctx, const struct bgdma_condition *cond,
 	if (ret != -EAGAIN || !timeout_ns)
 		goto out;
 
+	init_wait(&sleeper.entry);
+	sleeper.entry.func = bgdma_sleeper_wake;
 	for (i = 0; i < count; i++)
 		bgdma_condition_arm(ctx, &cond[i], 1);
 	atomic_inc(&ctx->waiting);
@@ -198,7 +232,7 @@ int bgdma_wait(struct bgdma_ctx *ctx, const struct bgdma_condition *cond,
 		int timed_out = -EINTR;
 
 		/* A full barrier: armed above, looked at below. */
-		prepare_to_wait(&ctx->wq, &wait, TASK_INTERRUPTIBLE);
+		prepare_to_wait(&ctx->wq, &sleeper.entry, TASK_INTERRUPTIBLE);
 		ret = bgdma_conditions_test(ctx, cond, count);
 		if (ret != -EAGAIN)
 			break;
@@ -212,7 +246,7 @@ int bgdma_wait(struct bgdma_ctx *ctx, const struct bgdma_condition *cond,
 			break;
 		}
 	}
-	finish_wait(&ctx->wq, &wait);
+	finish_wait(&ctx->wq, &sleeper.entry);
 	atomic_dec(&ctx->waiting);
 	for (i = 0; i < count; i++)
 		bgdma_condition_arm(ctx, &cond[i], -1);

@@ -9,6 +9,12 @@
 #include "flow.h"
 #include "window.h"
 
+/*
+ * So many us longer than twice the shortest round trip, and frames wait somewhere:
+ * then fewer are to be on their way.
+ */
+#define BGDMA_TX_QUEUED		5000
+
 /* Looked at in one hold of the lock. */
 #define BGDMA_TX_HOLD		64
 
@@ -28,6 +34,71 @@ static void bgdma_tx_rtt(struct bgdma_tx_flow *flow, u32 us)
 	flow->rttvar += off - flow->rttvar / 4;
 	flow->srtt += us - flow->srtt / 8;
 	flow->rttmin = min(flow->rttmin, us);
+	flow->queued = us > 2 * flow->rttmin + BGDMA_TX_QUEUED;
+	/* Once in a round trip: those that were sent before wait, too. */
+	if (!flow->queued || bgdma_psn_before(flow->una, flow->shrunk))
+		return;
+	flow->shrunk = flow->next;
+	flow->cwnd = max_t(u32, flow->cwnd - flow->cwnd / 4,
+			   BGDMA_CWND_MIN * 16);
+}
+
+/* A copy, in which payload is behind the head, of a frame that is sent again. */
+static struct sk_buff *bgdma_tx_mark(const struct bgdma_tx_flow *flow,
+				     struct sk_buff *copy,
+				     const struct sk_buff *skb)
+{
+	const struct bgdma_frame_cb *cb = (const void *)skb->cb;
+	struct bgdma_frame *f = (void *)copy->data;
+
+	f->flags |= BGDMA_FRAME_AGAIN;
+	f->first = cpu_to_le32(flow->una);
+	f->stamp = cpu_to_le32(cb->stamp);
+	return copy;
+}
+
+/* Of a long frame the parts that have not arrived. */
+static void bgdma_tx_parts(struct bgdma_tx_flow *flow, struct sk_buff *skb)
+{
+	const struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
+	struct bgdma_wire_cut cut = {};
+	struct sk_buff *part;
+	u32 i;
+
+	for (i = 0; i < cb->span; i++) {
+		part = bgdma_frame_part(skb, i, &cut);
+		if (part && !(cb->parts & BIT_ULL(i)))
+			__skb_queue_tail(&flow->tx->ready,
+					 bgdma_tx_mark(flow, part, skb));
+		else
+			kfree_skb(part);
+	}
+}
+
+/**
+ * bgdma_tx_again() - send a frame once more
+ * @flow: of it
+ * @skb: the frame; a copy goes into tx.ready, or one of each part
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_tx_again(struct bgdma_tx_flow *flow, struct sk_buff *skb)
+{
+	struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
+	struct sk_buff *copy;
+
+	lockdep_assert_held(&flow->tx->lock);
+	cb->stamp = bgdma_flow_clock();
+	if (cb->tries < U16_MAX)
+		cb->tries++;
+	if (cb->span > 1) {
+		bgdma_tx_parts(flow, skb);
+		return;
+	}
+	copy = skb_copy(skb, GFP_NOWAIT | __GFP_NOWARN);
+	if (copy)
+		__skb_queue_tail(&flow->tx->ready,
+				 bgdma_tx_mark(flow, copy, skb));
 }
 
 /* Of the frames behind the oldest, when the last was sent that has arrived. */
@@ -89,6 +160,21 @@ void bgdma_tx_mend(struct bgdma_tx_flow *flow)
 			      HRTIMER_MODE_REL_SOFT);
 }
 
+/* Has all of a frame arrived, or was it dealt with? */
+static bool bgdma_tx_arrived(struct bgdma_frame_cb *cb,
+			     const struct bgdma_wire_ack *ack, u32 cum)
+{
+	u32 i;
+
+	cb->parts = 0;
+	for (i = 0; i < cb->span; i++) {
+		if (bgdma_psn_before(cb->psn + i, cum) ||
+		    bgdma_window_arrived(ack->sack, cum, cb->psn + i))
+			cb->parts |= BIT_ULL(i);
+	}
+	return hweight64(cb->parts) == cb->span;
+}
+
 /*
  * What arrived of the frames behind the oldest. A receiver that had no room let go of
  * others: these are sent again when it has, @resumed.
@@ -107,10 +193,9 @@ static void bgdma_tx_sacked(struct bgdma_tx_flow *flow,
 	skb_queue_walk(&flow->unacked, skb) {
 		struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
 
-		if (cb->psn - cum >= BGDMA_WIRE_SACK)
+		if (cb->psn - flow->una >= BGDMA_WIRE_SACK)
 			break;
-		if (bgdma_window_arrived(ack->sack, cum, cb->psn))
-			cb->arrived = true;
+		cb->arrived = bgdma_tx_arrived(cb, ack, cum);
 		if (!again || cb->arrived)
 			continue;
 		bgdma_tx_again(flow, skb);
@@ -123,21 +208,24 @@ static void bgdma_tx_sacked(struct bgdma_tx_flow *flow,
 static bool bgdma_tx_dealt(struct bgdma_tx_flow *flow, u32 cum)
 {
 	struct sk_buff *skb;
-	u32 n = 0;
+	u32 n = 0, span;
 
 	lockdep_assert_held(&flow->tx->lock);
 	while ((skb = skb_peek(&flow->unacked)) &&
-	       bgdma_psn_before(bgdma_frame_cb(skb)->psn, cum)) {
+	       !bgdma_psn_before(cum, bgdma_frame_cb(skb)->psn +
+				 bgdma_frame_cb(skb)->span)) {
 		if (n++ == BGDMA_TX_HOLD)
 			return true;
 		__skb_unlink(skb, &flow->unacked);
-		flow->una = bgdma_frame_cb(skb)->psn + 1;
+		span = bgdma_frame_cb(skb)->span;
+		flow->una = bgdma_frame_cb(skb)->psn + span;
 		if (flow->tx->s)
 			bgdma_sent_dealt(flow->tx, skb);
 		kfree_skb(skb);
 		/* Slowly more, as long as all is well. */
-		if (flow->cwnd / 16 < flow->limit)
-			flow->cwnd += max(256 / max(flow->cwnd / 16, 1U), 1U);
+		if (!flow->queued && flow->cwnd / 16 < flow->limit)
+			flow->cwnd += span * max(256 / max(flow->cwnd / 16, 1U),
+						 1U);
 	}
 	return false;
 }
@@ -157,7 +245,7 @@ static void bgdma_tx_results(struct bgdma_tx_flow *flow,
 	const struct bgdma_wire_result *r = (const void *)(ack + 1);
 	u32 i;
 
-	for (i = 0; i < le16_to_cpu(f->packets); i++, r++) {
+	for (i = 0; i < f->packets; i++, r++) {
 		if (!bgdma_psn_before(le32_to_cpu(r->psn), flow->una))
 			bgdma_sent_failed(flow->tx, le32_to_cpu(r->id),
 					  bgdma_tx_code(r),
@@ -285,7 +373,7 @@ void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
 			queue_work(bgdma_flow_wq, &tx->work);
 	}
 	spin_unlock(&tx->lock);
-	bgdma_tx_flush(tx, pooled);
+	bgdma_tx_flush(tx, false, pooled);
 	bgdma_tx_put(tx);
 }
 

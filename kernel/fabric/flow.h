@@ -28,6 +28,9 @@
 /* Frames that arrive before the one that is next are kept: so many of a flow. */
 #define BGDMA_RX_WINDOW		BGDMA_WIRE_SACK
 
+/* Frames that may be on their way at least. */
+#define BGDMA_CWND_MIN		16
+
 /* Packets that a frame has room for, as it seems; all have room for the first. */
 #define BGDMA_FRAME_FEW		4
 #define BGDMA_FRAME_MANY	32
@@ -87,6 +90,22 @@ struct bgdma_parting {
 };
 
 /**
+ * struct bgdma_room - what frames may be like: as the links of a partition say
+ * @mtu: bytes that every link takes
+ * @most: bytes that need not be cut on the first
+ * @window: of a flow that may be on their way
+ * @fixed: not fewer, however long they take
+ * @copy: no pages by reference
+ */
+struct bgdma_room {
+	u32 mtu;
+	u32 most;
+	u32 window;
+	bool fixed;
+	bool copy;
+};
+
+/**
  * struct bgdma_tx - what a stream has on its way
  * @lock: all of it, and the flows
  * @s: the stream; NULL: the kernel's own, or it is no more
@@ -106,6 +125,7 @@ struct bgdma_parting {
  * @promised: frames for what the sender of remote descriptors may have to be told: of
  *	each on its way, and the next
  * @sender: its node, to which the voice has a flow; BGDMA_ROUTE_NONE: it may have none
+ * @room: how long frames are
  * @many: the last one was full of packets
  * @pages: that are not
  * @dead: it is being freed
@@ -132,6 +152,7 @@ struct bgdma_tx {
 	struct sk_buff_head spare;
 	struct sk_buff_head promised;
 	u32 sender;
+	struct bgdma_room room;
 	bool many;
 	struct list_head pages;
 	bool dead;
@@ -173,7 +194,8 @@ struct bgdma_flow_key {
  * @open: frame that more packets can go into
  * @limit: frames from @una on that the receiver takes
  * @cwnd: frames that may be on their way, in 1/16
- * @flying: frames that are
+ * @queued: frames wait somewhere on the way
+ * @shrunk: number of the first frame that was sent with the window as it is
  * @stopped: the receiver has no room
  * @acks: number of the last acknowledgment
  * @srtt: round trip in us, in 1/8
@@ -198,7 +220,8 @@ struct bgdma_tx_flow {
 	struct sk_buff *open;
 	u32 limit;
 	u32 cwnd;
-	u32 flying;
+	bool queued;
+	u32 shrunk;
 	bool stopped;
 	u32 acks;
 	u32 srtt;
@@ -222,7 +245,9 @@ struct bgdma_tx_flow {
  * @used: bytes of it
  * @payload: bytes
  * @tries: times that it was sent
- * @arrived: its receiver has it, but not all before it
+ * @span: numbers that it has
+ * @parts: bit i: its receiver has the part with the number @psn + i
+ * @arrived: its receiver has all of it, but not all before it
  */
 struct bgdma_frame_cb {
 	u32 psn;
@@ -233,8 +258,10 @@ struct bgdma_frame_cb {
 	u16 used;
 	u32 payload;
 	u16 tries;
+	u8 span;
 	bool page;
 	bool arrived;
+	u64 parts;
 };
 
 static inline struct bgdma_frame_cb *bgdma_frame_cb(struct sk_buff *skb)
@@ -370,11 +397,20 @@ bool bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
 		      struct list_head *spare);
 void bgdma_frame_append(struct sk_buff *skb, const void *from, u32 n);
 void bgdma_frame_refer(struct sk_buff *skb, const void *from, u32 n);
+u32 bgdma_frame_bound(const struct sk_buff *skb, u32 mtu);
+u32 bgdma_frame_span(struct sk_buff *skb, u32 mtu);
+struct sk_buff *bgdma_frame_part(const struct sk_buff *skb, u32 i,
+				 struct bgdma_wire_cut *cut);
 void bgdma_frame_finish(struct bgdma_ether *ether, struct sk_buff *skb);
-void bgdma_frame_refinish(struct sk_buff *skb);
 bool bgdma_frame_intact(struct sk_buff *skb);
 void bgdma_frame_send(struct bgdma_ether *ether, struct sk_buff *skb);
-u32 bgdma_frame_room(const struct bgdma_ether *ether);
+struct bgdma_room bgdma_frame_room(const struct bgdma_ether *ether);
+
+/* quiet.c */
+bool bgdma_remote_quiet(const struct bgdma_stream *s);
+int bgdma_remote_fence(struct bgdma_stream *s);
+void bgdma_remote_ended(struct bgdma_stream *s);
+void bgdma_remote_killed(struct bgdma_stream *s);
 
 /* inbox.c */
 bool bgdma_inbox_put(struct bgdma_flows *flows, struct sk_buff *skb);
@@ -389,9 +425,11 @@ struct bgdma_tx *bgdma_tx_new(struct bgdma_ether *ether, struct bgdma_stream *s)
 struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 				    const struct bgdma_flow_key *key);
 bool bgdma_tx_room(const struct bgdma_tx_flow *flow, u32 frames);
+void bgdma_tx_overtake(const struct bgdma_tx_flow *flow);
 void bgdma_tx_close(struct bgdma_tx_flow *flow);
-void bgdma_tx_send(struct bgdma_tx *tx);
-void bgdma_tx_flush(struct bgdma_tx *tx, bool pooled);
+void bgdma_tx_send(struct bgdma_tx *tx, bool open);
+void bgdma_tx_flush(struct bgdma_tx *tx, bool open, bool pooled);
+void bgdma_tx_turn(struct bgdma_stream *s);
 bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames, u32 pages);
 void bgdma_tx_orphan(struct bgdma_tx *tx);
 void bgdma_tx_stop(struct bgdma_tx *tx);

@@ -10,8 +10,10 @@
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
+#include <linux/netdev_features.h>
 
 #include "flow.h"
+#include "sum.h"
 
 /* Room for what any device wants in front. */
 #define BGDMA_FRAME_BEFORE	(MAX_HEADER + ETH_HLEN)
@@ -158,64 +160,23 @@ void bgdma_frame_refer(struct sk_buff *skb, const void *from, u32 n)
 /* --------------------------------------------------------------------- */
 /* Checksums                                                              */
 
-static u32 bgdma_sum_add(u32 a, u32 b)
-{
-	u32 sum = a + b;
-
-	return sum + (sum < a);
-}
-
-/* Of bytes in a row, the first of them at an even place. */
-static u32 bgdma_sum_even(const void *p, u32 n)
-{
-	u64 sum = 0;
-	u32 i;
-
-	/* With KASAN there is another one, which is good for 16 bits only. */
-	if (!IS_ENABLED(CONFIG_GENERIC_CSUM))
-		return (__force u32)csum_partial(p, n, 0);
-	for (i = 0; i < n; i += sizeof(__le32)) {
-		__le32 word = 0;
-
-		memcpy(&word, p + i, min_t(u32, n - i, sizeof(word)));
-		sum += le32_to_cpu(word);
-	}
-	return bgdma_sum_add(sum >> 32, sum);
-}
-
-/*
- * The kernel's routine is good for 32 bits where it begins at an even address; a
- * byte before that is a turn of the rest.
- */
-static u32 bgdma_sum(const void *p, u32 n)
-{
-	if (!n || !((unsigned long)p & 1))
-		return bgdma_sum_even(p, n);
-	return bgdma_sum_add(*(const u8 *)p,
-			     rol32(bgdma_sum_even(p + 1, n - 1), 8));
-}
-
 /* Of all of an skb behind its head. */
 static u32 bgdma_frame_sum(const struct sk_buff *skb, u32 head)
 {
-	u32 sum = 0, off = 0, i, n = skb_headlen(skb) - head;
+	const struct skb_shared_info *shared = skb_shinfo(skb);
+	struct bgdma_sum sum;
+	u32 i;
 
-	sum = bgdma_sum(skb->data + head, n);
-	off = n;
-	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
-		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
-
-		n = skb_frag_size(frag);
-		sum = bgdma_sum_add(sum, rol32(bgdma_sum(skb_frag_address(frag),
-							 n), off % 4 * 8));
-		off += n;
-	}
-	/* Zero has two names. */
-	return sum == U32_MAX ? 0 : sum;
+	bgdma_sum_begin(&sum, skb->len - head);
+	bgdma_sum_add(&sum, skb->data + head, skb_headlen(skb) - head);
+	for (i = 0; i < shared->nr_frags; i++)
+		bgdma_sum_add(&sum, skb_frag_address(&shared->frags[i]),
+			      skb_frag_size(&shared->frags[i]));
+	return bgdma_sum_end(&sum);
 }
 
 /**
- * bgdma_frame_finish() - a frame is complete
+ * bgdma_frame_finish() - a frame is complete, but for its checksums
  * @ether: of the partition
  * @skb: with all of its packets, or what else its head has
  */
@@ -223,27 +184,33 @@ void bgdma_frame_finish(struct bgdma_ether *ether, struct sk_buff *skb)
 {
 	struct bgdma_frame *f = bgdma_frame_of(skb);
 	u32 payload = bgdma_frame_cb(skb)->payload;
-	u32 head = skb->len - payload;
 
 	f->partition = cpu_to_le32(ether->tag);
 	f->kernel = cpu_to_le64(ether->kernel);
-	f->head = cpu_to_le16(head);
+	f->head = cpu_to_le16(skb->len - payload);
 	f->bytes = cpu_to_le32(payload);
-	f->sum = payload ? cpu_to_le32(bgdma_frame_sum(skb, head)) : 0;
-	f->crc = cpu_to_le32(bgdma_frame_crc(f));
 }
 
-/**
- * bgdma_frame_refinish() - the head of a frame has changed, or its payload may have
- * @skb: all of it linear
+/*
+ * It gets its checksums where it leaves. Payload that only goes by a veth from one of
+ * our links to another may do without.
  */
-void bgdma_frame_refinish(struct sk_buff *skb)
+static void bgdma_frame_protect(struct sk_buff *skb,
+				const struct bgdma_peer *peer)
 {
 	struct bgdma_frame *f = bgdma_frame_of(skb);
 
-	if (f->bytes)
+	f->sum = 0;
+	if (!f->bytes) {
+		f->flags &= ~BGDMA_FRAME_UNSUMMED;
+	} else if (READ_ONCE(peer->direct) &&
+		   !READ_ONCE(peer->link->config.sum)) {
+		f->flags |= BGDMA_FRAME_UNSUMMED;
+	} else {
+		f->flags &= ~BGDMA_FRAME_UNSUMMED;
 		f->sum = cpu_to_le32(bgdma_frame_sum(skb,
 						     le16_to_cpu(f->head)));
+	}
 	f->crc = cpu_to_le32(bgdma_frame_crc(f));
 }
 
@@ -261,31 +228,237 @@ bool bgdma_frame_intact(struct sk_buff *skb)
 }
 
 /* --------------------------------------------------------------------- */
-/* To links, and from one to the next                                     */
+/* Frames that are longer than the MTU                                    */
+
+/*
+ * A veth takes what says that it can be cut: so a frame goes by it that is as long as
+ * several, and has as many numbers. Where a device has to have it cut, as a real one
+ * behind a bridge, the kernel asks us to do so. What is sent again is cut anyway.
+ * Devices know of no such frames: SKB_GSO_SCTP has them cut by software for all
+ * that send to a wire.
+ */
 
 /**
- * bgdma_frame_room() - bytes that a frame of a partition can have
+ * bgdma_frame_bound() - numbers that a frame has at most
+ * @skb: frame
+ * @mtu: bytes of each of its parts
+ */
+u32 bgdma_frame_bound(const struct sk_buff *skb, u32 mtu)
+{
+	if (likely(skb->len <= mtu))
+		return 1;
+	/* Where a packet ends a part may not be full. */
+	return skb->len / (mtu - sizeof(struct bgdma_frame) -
+			   sizeof(struct bgdma_wire_packet)) + 1 +
+	       ((const struct bgdma_frame_cb *)skb->cb)->packets;
+}
+
+/**
+ * bgdma_frame_span() - numbers that a frame has
+ * @skb: frame, whose head has the number of its packets
+ * @mtu: bytes of each of its parts
+ */
+u32 bgdma_frame_span(struct sk_buff *skb, u32 mtu)
+{
+	struct bgdma_frame *f = bgdma_frame_of(skb);
+	struct skb_shared_info *shared = skb_shinfo(skb);
+	struct bgdma_wire_cut cut = {};
+	u32 span = 0;
+
+	if (likely(skb->len <= mtu))
+		return 1;
+	while (bgdma_wire_cut(f, mtu, &cut, NULL))
+		span++;
+	f->more = span - 1;
+	shared->gso_size = mtu;
+	shared->gso_segs = span;
+	shared->gso_type = SKB_GSO_SCTP;
+	/* Nobody is to make a checksum. */
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+	return span;
+}
+
+/**
+ * bgdma_frame_part() - a part of a frame as a frame of its own
+ * @skb: frame that is longer than the MTU
+ * @i: which: one after the other
+ * @cut: all zero before the first
+ *
+ * Return: all of it linear; NULL: no memory, or there is no such part.
+ */
+struct sk_buff *bgdma_frame_part(const struct sk_buff *skb, u32 i,
+				 struct bgdma_wire_cut *cut)
+{
+	const struct bgdma_frame *f = bgdma_frame_of(skb);
+	u32 mtu = skb_shinfo(skb)->gso_size, head;
+	struct sk_buff *part = bgdma_frame_new(mtu);
+	struct bgdma_frame *to;
+
+	if (!part) {
+		bgdma_wire_cut(f, mtu, cut, NULL);
+		return NULL;
+	}
+	to = (void *)part->data;
+	*to = *f;
+	if (!bgdma_wire_cut(f, mtu, cut, (void *)(to + 1))) {
+		kfree_skb(part);
+		return NULL;
+	}
+	head = sizeof(*f) + cut->packets * sizeof(struct bgdma_wire_packet);
+	skb_put(part, head + cut->bytes);
+	to->packets = cut->packets;
+	to->more = 0;
+	to->psn = cpu_to_le32(le32_to_cpu(f->psn) + i);
+	to->head = cpu_to_le16(head);
+	to->bytes = cpu_to_le32(cut->bytes);
+	/* Cannot fail: they are there. */
+	WARN_ON_ONCE(skb_copy_bits(skb, le16_to_cpu(f->head) + cut->at,
+				   part->data + head, cut->bytes));
+	return part;
+}
+
+/* Is that one of ours, all of it? Anybody may say that of anything. */
+static bool bgdma_frame_cuttable(struct sk_buff *skb)
+{
+	const struct bgdma_frame *f;
+	u32 mtu = skb_shinfo(skb)->gso_size;
+
+	if (mtu < BGDMA_WIRE_MTU_MIN || !pskb_may_pull(skb, sizeof(*f)))
+		return false;
+	f = bgdma_frame_of(skb);
+	if (le16_to_cpu(f->magic) != BGDMA_WIRE_MAGIC ||
+	    f->version != BGDMA_WIRE_VERSION ||
+	    !bgdma_wire_head_check(f, skb->len) ||
+	    !pskb_may_pull(skb, le16_to_cpu(f->head)))
+		return false;
+	f = bgdma_frame_of(skb);
+	return bgdma_frame_crc(f) == le32_to_cpu(f->crc) &&
+	       bgdma_wire_frame_check(f, skb->len - le16_to_cpu(f->head));
+}
+
+/* A part goes where the whole was to go. */
+static void bgdma_frame_address(struct sk_buff *part, const struct sk_buff *skb)
+{
+	struct bgdma_frame *to = (void *)part->data;
+
+	to->sum = 0;
+	if (to->bytes && !(to->flags & BGDMA_FRAME_UNSUMMED))
+		to->sum = cpu_to_le32(bgdma_frame_sum(part,
+						      le16_to_cpu(to->head)));
+	to->crc = cpu_to_le32(bgdma_frame_crc(to));
+	skb_reset_network_header(part);
+	skb_reset_transport_header(part);
+	memcpy(skb_push(part, skb->mac_len), skb_mac_header(skb),
+	       skb->mac_len);
+	skb_reset_mac_header(part);
+	part->mac_len = skb->mac_len;
+	part->protocol = skb->protocol;
+	part->dev = skb->dev;
+	part->priority = skb->priority;
+	part->mark = skb->mark;
+}
+
+static struct sk_buff *bgdma_frame_segment(struct sk_buff *skb,
+					   netdev_features_t features)
+{
+	struct sk_buff *first = NULL, **next = &first;
+	struct bgdma_wire_cut cut = {};
+	u32 i, span;
+
+	/* What MACsec and the like have put in front has its place, too. */
+	if (skb->mac_len > BGDMA_FRAME_BEFORE || !bgdma_frame_cuttable(skb))
+		return ERR_PTR(-EINVAL);
+	span = bgdma_frame_of(skb)->more + 1;
+	for (i = 0; i < span; i++) {
+		struct sk_buff *part = bgdma_frame_part(skb, i, &cut);
+
+		if (!part) {
+			kfree_skb_list(first);
+			return ERR_PTR(-ENOMEM);
+		}
+		bgdma_frame_address(part, skb);
+		*next = part;
+		next = &part->next;
+	}
+	return first;
+}
+
+static struct packet_offload bgdma_frame_offload = {
+	.priority = 10,
+	.callbacks = {
+		.gso_segment = bgdma_frame_segment,
+	},
+};
+
+/**
+ * bgdma_frame_init() - long frames can be cut
+ * @ethertype: of frames
+ */
+void bgdma_frame_init(u16 ethertype)
+{
+	bgdma_frame_offload.type = htons(ethertype);
+	dev_add_offload(&bgdma_frame_offload);
+}
+
+/**
+ * bgdma_frame_exit() - nobody sends any more
+ */
+void bgdma_frame_exit(void)
+{
+	dev_remove_offload(&bgdma_frame_offload);
+}
+
+/* --------------------------------------------------------------------- */
+/* To links, and from one to the next                                     */
+
+/* Bytes of a frame that a link takes as it is, if whoever needs to can cut it. */
+static u32 bgdma_frame_most(const struct bgdma_link *link)
+{
+	const struct net_device *dev = link->dev;
+	u32 mtu = READ_ONCE(link->mtu), most;
+
+	if (!link->inside || !(dev->features & NETIF_F_GSO_SCTP))
+		return mtu;
+	most = min_t(u32, READ_ONCE(dev->gso_max_size), BGDMA_WIRE_MTU_MAX) -
+	       BGDMA_FRAME_BEFORE;
+	return max(mtu, min(most, READ_ONCE(dev->gso_max_segs) * mtu));
+}
+
+/**
+ * bgdma_frame_room() - what frames of a partition may be like
  * @ether: of it
  *
- * Every link on its way takes them, if all of the partition's are alike.
+ * Every link on its way takes such, if all of the partition's are alike.
  *
  * Context: any.
  */
-u32 bgdma_frame_room(const struct bgdma_ether *ether)
+struct bgdma_room bgdma_frame_room(const struct bgdma_ether *ether)
 {
-	u32 room = BGDMA_WIRE_MTU_MAX;
+	struct bgdma_room room = {
+		.mtu = BGDMA_WIRE_MTU_MAX, .most = BGDMA_WIRE_MTU_MAX,
+		.window = BGDMA_LINK_WINDOW,
+	};
 	struct bgdma_link *link;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(link, &ether->links, node)
-		room = min(room, READ_ONCE(link->mtu));
+	list_for_each_entry_rcu(link, &ether->links, node) {
+		room.mtu = min(room.mtu, READ_ONCE(link->mtu));
+		room.most = min(room.most, bgdma_frame_most(link));
+		room.window = min(room.window, READ_ONCE(link->config.window));
+		room.fixed |= READ_ONCE(link->config.fixed);
+		room.copy |= READ_ONCE(link->config.copy);
+	}
 	rcu_read_unlock();
+	room.most = max(room.mtu, room.most);
 	return room;
 }
 
-/* From a node that lives here; the first step may lead to another such. */
+/*
+ * From a node that lives here; the first step may lead to another such. @ours: and
+ * so has no checksums yet.
+ */
 static bool bgdma_frame_leave(struct bgdma_ether *ether, struct sk_buff *skb,
-			      u32 from)
+			      u32 from, bool ours)
 {
 	struct bgdma_frame *f = bgdma_frame_of(skb);
 	u32 to = le32_to_cpu(f->dst_rank);
@@ -301,6 +474,9 @@ static bool bgdma_frame_leave(struct bgdma_ether *ether, struct sk_buff *skb,
 			return false;
 	} while (!way.peer);
 	f->at = cpu_to_le32(way.rank);
+	/* Who left them out thought that it was there. */
+	if (ours || f->flags & BGDMA_FRAME_UNSUMMED)
+		bgdma_frame_protect(skb, way.peer);
 	if (f->flags & BGDMA_FRAME_AGAIN)
 		atomic64_inc(&way.peer->link->stats[BGDMA_LINK_TX_AGAIN]);
 	bgdma_link_xmit(way.peer->link, skb, way.peer->mac);
@@ -310,7 +486,7 @@ static bool bgdma_frame_leave(struct bgdma_ether *ether, struct sk_buff *skb,
 /**
  * bgdma_frame_send() - let a frame go on its way
  * @ether: of the partition
- * @skb: sealed; gone afterwards
+ * @skb: finished; gone afterwards
  *
  * It may be lost.
  *
@@ -322,7 +498,7 @@ void bgdma_frame_send(struct bgdma_ether *ether, struct sk_buff *skb)
 
 	f->hops = BGDMA_WIRE_HOPS_MAX;
 	rcu_read_lock();
-	if (!bgdma_frame_leave(ether, skb, le32_to_cpu(f->src_rank)))
+	if (!bgdma_frame_leave(ether, skb, le32_to_cpu(f->src_rank), true))
 		kfree_skb(skb);
 	rcu_read_unlock();
 }
@@ -338,7 +514,7 @@ static void bgdma_frame_forward(struct bgdma_link *link, struct sk_buff *skb)
 		return;
 	}
 	f = bgdma_frame_of(skb);
-	if (bgdma_frame_leave(link->ether, skb, le32_to_cpu(f->at))) {
+	if (bgdma_frame_leave(link->ether, skb, le32_to_cpu(f->at), false)) {
 		atomic64_inc(&link->stats[BGDMA_LINK_FORWARDED]);
 	} else {
 		atomic64_inc(&link->stats[BGDMA_LINK_NO_WAY]);

@@ -112,6 +112,8 @@ static void bgdma_peer_state(struct bgdma_peer *peer,
 	WRITE_ONCE(peer->state, state);
 	if (was == BGDMA_PEER_UP || state == BGDMA_PEER_UP) {
 		peer->fresh = state == BGDMA_PEER_UP;
+		WRITE_ONCE(peer->direct, peer->fresh &&
+			   bgdma_link_direct(link, peer->kernel));
 		ether->tell = true;
 		bgdma_ways_stale(ether);
 	}

@@ -16,7 +16,7 @@
 #include "flow.h"
 
 /* What a sender delivers at most, in bytes, and what a frame counts at least. */
-#define BGDMA_INBOX_BYTES	65536
+#define BGDMA_INBOX_BYTES	(128U << 10)
 #define BGDMA_INBOX_EACH	1024
 
 /* Frames of a partition that nobody has looked at. */

@@ -116,6 +116,7 @@ int bgdma_link_xmit(struct bgdma_link *link, struct sk_buff *skb,
 	skb->dev = dev;
 	skb->protocol = htons(ethertype);
 	skb_reset_network_header(skb);
+	skb_reset_transport_header(skb);
 	if (unlikely(!READ_ONCE(link->up)) ||
 	    dev_hard_header(skb, dev, ethertype, mac, NULL, skb->len) < 0)
 		kfree_skb(skb);
@@ -348,6 +349,31 @@ bool bgdma_link_has(const struct net_device *dev, const char *name)
 	return found;
 }
 
+/**
+ * bgdma_link_direct() - is the other end of a veth a link of ours, too?
+ * @link: link
+ * @kernel: number of who is there
+ */
+bool bgdma_link_direct(const struct bgdma_link *link, u64 kernel)
+{
+	const struct net_device_ops *ops = link->dev->netdev_ops;
+	const struct net_device *end;
+	struct bgdma_link *other;
+	bool found = false;
+
+	if (!link->inside || !ops->ndo_get_peer_dev)
+		return false;
+	rcu_read_lock();
+	end = ops->ndo_get_peer_dev(link->dev);
+	list_for_each_entry_rcu(other, &bgdma_links, all) {
+		found = other->dev == end && other->ether->kernel == kernel;
+		if (found)
+			break;
+	}
+	rcu_read_unlock();
+	return found;
+}
+
 static u32 bgdma_links_of(const struct net *net)
 {
 	struct bgdma_link *link;
@@ -539,6 +565,8 @@ int bgdma_link_init(void)
 	err = register_netdevice_notifier(&bgdma_link_notifier);
 	if (err)
 		destroy_workqueue(bgdma_link_wq);
+	else
+		bgdma_frame_init(ethertype);
 	return err;
 }
 
@@ -547,6 +575,7 @@ int bgdma_link_init(void)
  */
 void bgdma_link_exit(void)
 {
+	bgdma_frame_exit();
 	unregister_netdevice_notifier(&bgdma_link_notifier);
 	destroy_workqueue(bgdma_link_wq);
 }

@@ -68,7 +68,8 @@ struct bgdma_nodes {
  * @window: frames of a flow that may be on their way at most
  * @rate: bytes per second at most; 0: no limit of ours
  * @copy: never send pages by reference
- * @sum: 1: always with a checksum of the payload; 0: not on a veth of this kernel
+ * @sum: always with a checksum of the payload; else not where a veth leads straight
+ *	to a link of this kernel
  * @fixed: the window stays as it is, however long frames take
  */
 struct bgdma_link_config {
@@ -98,6 +99,7 @@ struct bgdma_link_config {
  * @state: enum bgdma_peer_state; ether.lock
  * @heard: when, in jiffies
  * @every: milliseconds from one HELLO of it to the next
+ * @direct: from one veth to the other it is our own, in another namespace
  * @fresh: it is up, and has not been told yet what we know of others
  * @nodes: that live there
  * @dims: of its partition
@@ -117,6 +119,7 @@ struct bgdma_peer {
 	u8 state;
 	unsigned long heard;
 	u32 every;
+	bool direct;
 	bool fresh;
 	struct bgdma_nodes nodes;
 	u32 dims[3];
@@ -307,6 +310,7 @@ int bgdma_link_del(struct bgdma_partition *part, struct net_device *dev);
 struct bgdma_link *bgdma_link_find(struct bgdma_ether *ether,
 				   const struct net_device *dev);
 bool bgdma_link_has(const struct net_device *dev, const char *name);
+bool bgdma_link_direct(const struct bgdma_link *link, u64 kernel);
 struct sk_buff *bgdma_link_frame(struct bgdma_link *link,
 				 enum bgdma_frame_type type, size_t len);
 int bgdma_link_xmit(struct bgdma_link *link, struct sk_buff *skb,
@@ -342,6 +346,8 @@ void bgdma_kernels_free(struct bgdma_ether *ether);
 void bgdma_ether_tick(struct work_struct *work);
 
 /* frame.c */
+void bgdma_frame_init(u16 ethertype);
+void bgdma_frame_exit(void);
 void bgdma_frame_receive(struct bgdma_link *link, struct sk_buff *skb);
 void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel);
 

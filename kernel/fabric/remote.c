@@ -151,14 +151,17 @@ static void bgdma_remote_head(const struct bgdma_stream *s,
 
 /* The frame that the next packet goes into. */
 static struct sk_buff *bgdma_remote_frame(struct bgdma_tx_flow *flow,
-					  u32 frame, u32 least)
+					  u32 least)
 {
+	const struct bgdma_room *room = &flow->tx->room;
 	struct sk_buff *skb = flow->open;
 
 	lockdep_assert_held(&flow->tx->lock);
 	if (skb && (bgdma_frame_cb(skb)->packets == bgdma_frame_cb(skb)->room ||
 		    skb->len + sizeof(struct bgdma_wire_packet) + least >
-		    frame || skb_shinfo(skb)->nr_frags >= MAX_SKB_FRAGS - 1)) {
+		    room->most || bgdma_frame_bound(skb, room->mtu) >=
+		    BGDMA_WIRE_SPAN - 2 ||
+		    skb_shinfo(skb)->nr_frags >= MAX_SKB_FRAGS - 1)) {
 		bgdma_tx_close(flow);
 		skb = NULL;
 	}
@@ -227,25 +230,25 @@ static u32 bgdma_remote_payload(struct bgdma_tx *tx, struct sk_buff *skb,
 
 /**
  * struct bgdma_chunk - how the bytes of a slice are cut
- * @frame: bytes of a frame at most
  * @least: bytes of payload that a packet has at least, but for the last
  * @within: a packet does not go over a multiple of this
  * @copy: never by reference
  */
 struct bgdma_chunk {
-	u32 frame;
 	u32 least;
 	u32 within;
 	bool copy;
 };
 
-/* Bytes that fit in the next packet. */
-static u32 bgdma_remote_fits(const struct sk_buff *skb,
+/* Bytes that fit in the next packet; what is cut is cut between lines of memory. */
+static u32 bgdma_remote_fits(const struct sk_buff *skb, u32 most,
 			     const struct bgdma_chunk *chunk, u32 offset,
 			     u32 left)
 {
-	u32 room = chunk->frame - skb->len - sizeof(struct bgdma_wire_packet);
+	u32 room = most - skb->len - sizeof(struct bgdma_wire_packet);
 
+	if (room < left && room >= SMP_CACHE_BYTES)
+		room -= (offset + room) % SMP_CACHE_BYTES;
 	if (chunk->within)
 		room = min(room, chunk->within - offset % chunk->within);
 	return min(left, room);
@@ -289,14 +292,15 @@ static void bgdma_remote_packets(struct bgdma_stream *s,
 	u32 left = payload ? n : 0;
 
 	do {
-		struct sk_buff *skb = bgdma_remote_frame(flow, chunk->frame,
+		struct sk_buff *skb = bgdma_remote_frame(flow,
 							 min(left, chunk->least));
 		u32 offset, now;
 
 		if (WARN_ON_ONCE(!skb))
 			return;
 		offset = payload ? s->x.done + n - left : 0;
-		now = bgdma_remote_fits(skb, chunk, offset, left);
+		now = bgdma_remote_fits(skb, s->tx->room.most, chunk, offset,
+					left);
 		now = bgdma_remote_packet(s, skb, &walk, offset, now,
 					  chunk->copy);
 		left -= now;
@@ -309,14 +313,23 @@ static void bgdma_remote_packets(struct bgdma_stream *s,
 /* Waiting                                                                */
 
 /* Frames that a slice of @n bytes needs at most. */
-static u32 bgdma_remote_frames(u32 n, const struct bgdma_chunk *chunk)
+static u32 bgdma_remote_frames(const struct bgdma_tx *tx, u32 n,
+			       const struct bgdma_chunk *chunk)
 {
-	u32 each = chunk->frame - sizeof(struct bgdma_frame) -
+	u32 each = tx->room.mtu - SMP_CACHE_BYTES - sizeof(struct bgdma_frame) -
 		   sizeof(struct bgdma_wire_packet);
 
 	if (chunk->within)
 		return n / min(each, chunk->within) + 3;
 	return n / each + 2;
+}
+
+/* Pages that it needs for what is copied, of a long slice one a frame. */
+static u32 bgdma_remote_pages(const struct bgdma_tx *tx, u32 n,
+			      const struct bgdma_chunk *chunk)
+{
+	return chunk->copy ? bgdma_remote_frames(tx, n, chunk) +
+			     n / PAGE_SIZE : 1;
 }
 
 static bool bgdma_remote_room(struct bgdma_stream *s, u32 dst, u32 frames)
@@ -340,7 +353,7 @@ static bool bgdma_remote_room(struct bgdma_stream *s, u32 dst, u32 frames)
 static int bgdma_remote_wait(struct bgdma_stream *s, u32 dst, u32 frames)
 {
 	/* What is not sent is not acknowledged. */
-	bgdma_tx_flush(s->tx, s->pooled);
+	bgdma_tx_flush(s->tx, true, s->pooled);
 	bgdma_stream_park(s, &s->tx->waiters, 0, BGDMA_KIND_CONTEXT,
 			  le16_to_cpu(s->x.desc.dst_ctx));
 	if (!bgdma_remote_room(s, dst, frames))
@@ -368,12 +381,12 @@ static int bgdma_remote_go(struct bgdma_stream *s,
 	flow = bgdma_tx_flow(tx, &key);
 	if (!flow)
 		return BGDMA_STEP_AGAIN;
-	*wait = !bgdma_tx_room(flow, bgdma_remote_frames(n, chunk));
+	*wait = !bgdma_tx_room(flow, bgdma_remote_frames(tx, n, chunk));
 	if (*wait)
 		return BGDMA_STEP_WAIT;
 	/* One more: to tell the other side if no more comes after this. */
-	if (!bgdma_tx_provide(tx, bgdma_remote_frames(n, chunk) + 1,
-			      chunk->copy ? bgdma_remote_frames(n, chunk) : 1))
+	if (!bgdma_tx_provide(tx, bgdma_remote_frames(tx, n, chunk) + 1,
+			      bgdma_remote_pages(tx, n, chunk)))
 		return BGDMA_STEP_AGAIN;
 	if (!bgdma_remote_begun(s)) {
 		ret = bgdma_remote_begin(s);
@@ -381,6 +394,9 @@ static int bgdma_remote_go(struct bgdma_stream *s,
 		if (ret)
 			return ret;
 	}
+	/* A long one does not go before what came before it by another flow. */
+	if (!s->x.done && n == BGDMA_SLICE_MAX)
+		bgdma_tx_overtake(flow);
 	bgdma_remote_packets(s, flow, payload, n, chunk);
 	if (!(s->x.desc.route & BGDMA_ROUTE_DEPOSIT) &&
 	    s->x.done + n == le32_to_cpu(s->x.desc.length))
@@ -418,14 +434,14 @@ static int bgdma_remote_slice(struct bgdma_stream *s,
 	}
 	if (!s->tx && !bgdma_remote_tx(s))
 		return BGDMA_STEP_AGAIN;
-	chunk.frame = bgdma_frame_room(ether);
 	spin_lock(&s->tx->lock);
+	s->tx->room = bgdma_frame_room(ether);
 	ret = bgdma_remote_go(s, payload, n, &chunk, &wait);
 	spin_unlock(&s->tx->lock);
 	if (!wait)
 		return ret;
 	return bgdma_remote_wait(s, le32_to_cpu(s->x.desc.dst_rank),
-				 bgdma_remote_frames(n, &chunk));
+				 bgdma_remote_frames(s->tx, n, &chunk));
 }
 
 /*
@@ -459,8 +475,7 @@ static void bgdma_remote_abort(struct bgdma_stream *s)
 		sent->fetched = sent->left;
 	flow = bgdma_tx_flow(tx, &key);
 	bgdma_tx_provide(tx, 1, 0);
-	skb = flow ? bgdma_remote_frame(flow, bgdma_frame_room(tx->ether), 0) :
-		     NULL;
+	skb = flow ? bgdma_remote_frame(flow, 0) : NULL;
 	if (skb) {
 		struct bgdma_wire_packet *p;
 
@@ -635,53 +650,6 @@ static u32 bgdma_ether_line(struct bgdma_stream *s)
 /* --------------------------------------------------------------------- */
 /* What the stream does otherwise                                         */
 
-static bool bgdma_remote_quiet(struct bgdma_tx *tx)
-{
-	bool quiet;
-
-	spin_lock(&tx->lock);
-	quiet = tx->head == tx->tail;
-	spin_unlock(&tx->lock);
-	return quiet;
-}
-
-static int bgdma_ether_fence(struct bgdma_stream *s)
-{
-	if (bgdma_remote_quiet(s->tx))
-		return BGDMA_STEP_DONE;
-	bgdma_tx_flush(s->tx, s->pooled);
-	bgdma_stream_park(s, &s->tx->waiters, 0, BGDMA_KIND_CONTEXT, 0);
-	if (!bgdma_remote_quiet(s->tx))
-		return BGDMA_STEP_WAIT;
-	bgdma_stream_unpark(s);
-	return BGDMA_STEP_DONE;
-}
-
-/* Nothing is added but by the owner. */
-static bool bgdma_ether_quiet(const struct bgdma_stream *s)
-{
-	return s->tx->head == READ_ONCE(s->tx->tail);
-}
-
-static void bgdma_remote_ended(struct bgdma_stream *s)
-{
-	spin_lock(&s->tx->lock);
-	s->tx->issued = s->head - s->x.active;
-	bgdma_sent_publish(s->tx);
-	spin_unlock(&s->tx->lock);
-}
-
-static void bgdma_ether_flush(struct bgdma_stream *s)
-{
-	bgdma_tx_flush(s->tx, s->pooled);
-}
-
-static void bgdma_remote_killed(struct bgdma_stream *s)
-{
-	bgdma_tx_orphan(s->tx);
-	s->tx = NULL;
-}
-
 /* Of one behind a link there was no word: see bgdma_partition_tell(). */
 static bool bgdma_ether_gone(struct bgdma_partition *part,
 			     const struct bgdma_principal *who)
@@ -704,10 +672,10 @@ const struct bgdma_fabric_ops bgdma_ether_fabric = {
 	.abort = bgdma_ether_abort,
 	.refused = bgdma_ether_refused,
 	.line = bgdma_ether_line,
-	.fence = bgdma_ether_fence,
-	.quiet = bgdma_ether_quiet,
+	.fence = bgdma_remote_fence,
+	.quiet = bgdma_remote_quiet,
 	.ended = bgdma_remote_ended,
-	.flush = bgdma_ether_flush,
+	.flush = bgdma_tx_turn,
 	.end = bgdma_remote_killed,
 	.left = bgdma_parting_left,
 	.gone = bgdma_ether_gone,

@@ -25,7 +25,7 @@
 #define BGDMA_RX_GAP_EACH	8
 
 /* Bytes that are delivered where a frame is found. */
-#define BGDMA_RX_INLINE		65536
+#define BGDMA_RX_INLINE		(128L << 10)
 
 static const struct bgdma_frame *bgdma_rx_head(const struct sk_buff *skb)
 {
@@ -35,6 +35,12 @@ static const struct bgdma_frame *bgdma_rx_head(const struct sk_buff *skb)
 static u32 bgdma_rx_psn(const struct sk_buff *skb)
 {
 	return le32_to_cpu(bgdma_rx_head(skb)->psn);
+}
+
+/* Numbers that a frame has. */
+static u32 bgdma_rx_span(const struct sk_buff *skb)
+{
+	return bgdma_rx_head(skb)->more + 1;
 }
 
 /* --------------------------------------------------------------------- */
@@ -52,7 +58,7 @@ static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 	f->psn = cpu_to_le32(flow->next);
 	f->first = cpu_to_le32(++flow->acks);
 	f->stamp = cpu_to_le32(flow->stamp);
-	f->packets = cpu_to_le16(flow->n_results);
+	f->packets = flow->n_results;
 	ack = skb_put_zero(skb, sizeof(*ack));
 	bgdma_window_tell(flow->have, ack->sack);
 	ack->window = cpu_to_le16(BGDMA_RX_WINDOW);
@@ -150,7 +156,8 @@ static bool bgdma_rx_keep(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 
 	lockdep_assert_held(&flow->lock);
 	if (flow->gone || !bgdma_rx_fits(flow, skb, ahead) ||
-	    !bgdma_window_keep(flow->have, flow->next, bgdma_rx_psn(skb))) {
+	    !bgdma_window_keep(flow->have, flow->next, bgdma_rx_psn(skb),
+			       bgdma_rx_span(skb))) {
 		flow->due = true;
 		kfree_skb(skb);
 		return false;
@@ -310,7 +317,7 @@ static void bgdma_rx_done(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 	spin_lock(&flow->lock);
 	__skb_unlink(skb, &flow->queue);
 	flow->bytes -= skb->truesize;
-	bgdma_window_done(flow->have, &flow->next, dealt);
+	bgdma_window_done(flow->have, &flow->next, bgdma_rx_span(skb), dealt);
 	flow->due = true;
 	spin_unlock(&flow->lock);
 	flow->packet = 0;
@@ -353,7 +360,7 @@ static int bgdma_rx_frame(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 	const struct bgdma_wire_packet *p = (const void *)(f + 1);
 	u32 head = le16_to_cpu(f->head);
 
-	for (; flow->packet < le16_to_cpu(f->packets); flow->packet++) {
+	for (; flow->packet < f->packets; flow->packet++) {
 		u32 bytes = bgdma_wire_payload(&p[flow->packet]);
 		int ret = BGDMA_STEP_DONE;
 

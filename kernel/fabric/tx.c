@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "../engine/busy.h"
+#include "../engine/engine.h"
 #include "../engine/ring.h"
 #include "flow.h"
 
@@ -22,7 +23,6 @@
 
 /* Frames that may be on their way at first. */
 #define BGDMA_CWND_FIRST	64
-#define BGDMA_CWND_MIN		16
 
 /* What has no stream any more may be on its way for so long. */
 #define BGDMA_ORPHAN		HZ
@@ -63,6 +63,7 @@ struct bgdma_tx *bgdma_tx_new(struct bgdma_ether *ether, struct bgdma_stream *s)
 	skb_queue_head_init(&tx->promised);
 	tx->sender = BGDMA_ROUTE_NONE;
 	tx->ether = ether;
+	tx->room = bgdma_frame_room(ether);
 	tx->s = s;
 	if (s)
 		bgdma_busy_get(&ether->flows->busy);
@@ -175,44 +176,6 @@ void bgdma_tx_arm(struct bgdma_tx_flow *flow)
 /* --------------------------------------------------------------------- */
 /* Frames on their way                                                    */
 
-static struct sk_buff *bgdma_tx_copy(struct bgdma_tx_flow *flow,
-				     struct sk_buff *skb)
-{
-	struct sk_buff *copy = skb_copy(skb, GFP_NOWAIT | __GFP_NOWARN);
-	struct bgdma_frame *f;
-
-	if (!copy)
-		return NULL;
-	/* What was payload in pages is behind the head now: only its sum changes. */
-	f = (void *)copy->data;
-	f->flags |= BGDMA_FRAME_AGAIN;
-	f->first = cpu_to_le32(flow->una);
-	f->stamp = cpu_to_le32(bgdma_frame_cb(skb)->stamp);
-	bgdma_frame_refinish(copy);
-	return copy;
-}
-
-/**
- * bgdma_tx_again() - send a frame once more
- * @flow: of it
- * @skb: the frame; a copy goes into tx.ready
- *
- * Context: tx.lock held.
- */
-void bgdma_tx_again(struct bgdma_tx_flow *flow, struct sk_buff *skb)
-{
-	struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
-	struct sk_buff *copy;
-
-	lockdep_assert_held(&flow->tx->lock);
-	cb->stamp = bgdma_flow_clock();
-	if (cb->tries < U16_MAX)
-		cb->tries++;
-	copy = bgdma_tx_copy(flow, skb);
-	if (copy)
-		__skb_queue_tail(&flow->tx->ready, copy);
-}
-
 /**
  * bgdma_tx_close() - the open frame of a flow gets its number and goes
  * @flow: which may have none
@@ -233,31 +196,52 @@ void bgdma_tx_close(struct bgdma_tx_flow *flow)
 	cb = bgdma_frame_cb(skb);
 	tx->many = cb->packets == cb->room;
 	f = (void *)skb->data;
-	cb->psn = flow->next++;
+	f->packets = cb->packets;
+	cb->span = bgdma_frame_span(skb, tx->room.mtu);
+	cb->psn = flow->next;
+	flow->next += cb->span;
 	cb->stamp = bgdma_flow_clock();
 	f->session = cpu_to_le32(flow->session);
 	f->psn = cpu_to_le32(cb->psn);
 	f->first = cpu_to_le32(flow->una);
 	f->stamp = cpu_to_le32(cb->stamp);
-	f->packets = cpu_to_le16(cb->packets);
 	bgdma_frame_finish(tx->ether, skb);
 	__skb_queue_tail(&flow->unacked, skb);
 	if (skb_queue_len(&flow->unacked) == 1) {
 		flow->heard = jiffies;
 		bgdma_tx_arm(flow);
 	}
-	clone = skb_clone(skb, GFP_NOWAIT | __GFP_NOWARN);
+	clone = tx->room.copy ? skb_copy(skb, GFP_NOWAIT | __GFP_NOWARN) :
+				skb_clone(skb, GFP_NOWAIT | __GFP_NOWARN);
 	if (clone)
 		__skb_queue_tail(&tx->ready, clone);
 }
 
 /**
+ * bgdma_tx_overtake() - frames that more could go into go
+ * @flow: not of this one, but of all others of its stream
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_tx_overtake(const struct bgdma_tx_flow *flow)
+{
+	struct bgdma_tx_flow *other;
+
+	lockdep_assert_held(&flow->tx->lock);
+	list_for_each_entry(other, &flow->tx->flows, node) {
+		if (other != flow)
+			bgdma_tx_close(other);
+	}
+}
+
+/**
  * bgdma_tx_send() - what is ready goes to the links
  * @tx: of a stream, or of the kernel
+ * @open: frames that more could go into, too
  *
  * Context: process context, or inside a slice; @tx.lock not held, but others.
  */
-void bgdma_tx_send(struct bgdma_tx *tx)
+void bgdma_tx_send(struct bgdma_tx *tx, bool open)
 {
 	struct bgdma_tx_flow *flow;
 	struct sk_buff_head ready;
@@ -266,8 +250,10 @@ void bgdma_tx_send(struct bgdma_tx *tx)
 	__skb_queue_head_init(&ready);
 	spin_lock(&tx->lock);
 	if (!tx->dead) {
-		list_for_each_entry(flow, &tx->flows, node)
-			bgdma_tx_close(flow);
+		list_for_each_entry(flow, &tx->flows, node) {
+			if (open)
+				bgdma_tx_close(flow);
+		}
 		skb_queue_splice_init(&tx->ready, &ready);
 	}
 	spin_unlock(&tx->lock);
@@ -283,17 +269,42 @@ void bgdma_tx_send(struct bgdma_tx *tx)
 /**
  * bgdma_tx_flush() - what is ready goes to the links, and what comes is delivered
  * @tx: of a stream
+ * @open: frames that more could go into, too
  * @pooled: by a thread of the pool
  *
  * Context: process context, or inside a slice; no lock held.
  */
-void bgdma_tx_flush(struct bgdma_tx *tx, bool pooled)
+void bgdma_tx_flush(struct bgdma_tx *tx, bool open, bool pooled)
 {
 	bool opened = bgdma_inbox_open(pooled);
 
-	bgdma_tx_send(tx);
+	bgdma_tx_send(tx, open);
 	if (opened)
 		bgdma_inbox_close();
+}
+
+/* Does a stream go on by itself? */
+static bool bgdma_tx_goes_on(const struct bgdma_stream *s)
+{
+	if (READ_ONCE(s->ctx->dead) ||
+	    READ_ONCE(s->flags) & BGDMA_STREAM_HALTED)
+		return false;
+	return s->x.active ||
+	       (s->kind == BGDMA_KIND_INJ_FIFO &&
+		bgdma_inj_pending(container_of(s, struct bgdma_inj_fifo, s)));
+}
+
+/**
+ * bgdma_tx_turn() - a stream has had its turn
+ * @s: owned
+ *
+ * What comes in its next one may still go into a frame that has room.
+ *
+ * Context: process context, or inside a slice; no lock held.
+ */
+void bgdma_tx_turn(struct bgdma_stream *s)
+{
+	bgdma_tx_flush(s->tx, !bgdma_tx_goes_on(s), s->pooled);
 }
 
 /**
@@ -305,12 +316,18 @@ void bgdma_tx_flush(struct bgdma_tx *tx, bool pooled)
  */
 bool bgdma_tx_room(const struct bgdma_tx_flow *flow, u32 frames)
 {
-	u32 out = flow->next - flow->una + !!flow->open;
+	const struct bgdma_room *room = &flow->tx->room;
+	u32 most = min(flow->limit, room->window);
+	u32 out = flow->next - flow->una;
 
+	if (flow->open)
+		out += bgdma_frame_bound(flow->open, room->mtu);
+	if (!room->fixed)
+		most = min(most, flow->cwnd / 16);
 	lockdep_assert_held(&flow->tx->lock);
 	if (flow->stopped)
 		return false;
-	return !out || out + frames <= min(flow->cwnd / 16, flow->limit);
+	return !out || out + frames <= most;
 }
 
 /*
@@ -389,6 +406,8 @@ static void bgdma_tx_timeout(struct bgdma_tx_flow *flow)
 	}
 	if (!flow->stopped)
 		flow->cwnd = max_t(u32, flow->cwnd / 2, BGDMA_CWND_MIN * 16);
+	/* What has arrived may have been found damaged. */
+	bgdma_frame_cb(skb)->parts = 0;
 	bgdma_tx_again(flow, skb);
 	bgdma_tx_arm(flow);
 }
@@ -406,7 +425,7 @@ static void bgdma_tx_timer(struct work_struct *work)
 		bgdma_tx_timeout(flow);
 	}
 	spin_unlock(&tx->lock);
-	bgdma_tx_flush(tx, false);
+	bgdma_tx_flush(tx, true, false);
 }
 
 static enum hrtimer_restart bgdma_tx_gap(struct hrtimer *timer)
@@ -452,6 +471,7 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 	flow->session = atomic_inc_return(&flows->session);
 	flow->next = get_random_u32();
 	flow->una = flow->next;
+	flow->shrunk = flow->next;
 	flow->limit = BGDMA_RX_WINDOW;
 	flow->cwnd = BGDMA_CWND_FIRST * 16;
 	skb_queue_head_init(&flow->unacked);
@@ -495,7 +515,7 @@ void bgdma_tx_orphan(struct bgdma_tx *tx)
 {
 	bool quiet;
 
-	bgdma_tx_flush(tx, false);
+	bgdma_tx_flush(tx, true, false);
 	spin_lock(&tx->lock);
 	tx->s = NULL;
 	tx->until = (jiffies + BGDMA_ORPHAN) | 1;

@@ -103,7 +103,7 @@ static void bgdma_voice_say(struct bgdma_ether *ether, u32 dst,
 	}
 	spin_unlock(&tx->lock);
 	/* Whoever refuses something may hold locks: others deliver what comes. */
-	bgdma_tx_send(tx);
+	bgdma_tx_send(tx, true);
 }
 
 /**

@@ -28,16 +28,22 @@ static inline bool bgdma_psn_before(u32 a, u32 b)
  * @have: bit i: frame @next + i has; BGDMA_WIRE_SACK bits
  * @next: number of the one that is dealt with next
  * @psn: its number
+ * @span: numbers that it has
  *
- * Return: false: it was there, or dealt with already, or it is too far ahead.
+ * Return: false: some of it was there, or dealt with already, or it is too far ahead.
  */
-static inline bool bgdma_window_keep(unsigned long *have, u32 next, u32 psn)
+static inline bool bgdma_window_keep(unsigned long *have, u32 next, u32 psn,
+				     u32 span)
 {
-	u32 ahead = psn - next;
+	u32 ahead = psn - next, i;
 
-	if (ahead >= BGDMA_WIRE_SACK || test_bit(ahead, have))
+	if (ahead >= BGDMA_WIRE_SACK || span > BGDMA_WIRE_SACK - ahead)
 		return false;
-	__set_bit(ahead, have);
+	for (i = 0; i < span; i++) {
+		if (test_bit(ahead + i, have))
+			return false;
+	}
+	bitmap_set(have, ahead, span);
 	return true;
 }
 
@@ -45,15 +51,17 @@ static inline bool bgdma_window_keep(unsigned long *have, u32 next, u32 psn)
  * bgdma_window_done() - the next frame is let go of
  * @have: as above; it has come
  * @next: its number; one more afterwards
+ * @span: numbers that it has
  * @dealt: it was dealt with; else it has to come again
  */
-static inline void bgdma_window_done(unsigned long *have, u32 *next, bool dealt)
+static inline void bgdma_window_done(unsigned long *have, u32 *next, u32 span,
+				     bool dealt)
 {
-	__clear_bit(0, have);
+	bitmap_clear(have, 0, span);
 	if (!dealt)
 		return;
-	bitmap_shift_right(have, have, 1, BGDMA_WIRE_SACK);
-	++*next;
+	bitmap_shift_right(have, have, span, BGDMA_WIRE_SACK);
+	*next += span;
 }
 
 /**

@@ -16,7 +16,7 @@
 /* Bytes that the head of a frame must have; 0: of no frame. */
 static u32 bgdma_wire_head(const struct bgdma_frame *f)
 {
-	u32 packets = le16_to_cpu(f->packets);
+	u32 packets = f->packets;
 
 	switch (f->type) {
 	case BGDMA_FRAME_DATA:
@@ -52,7 +52,9 @@ bool bgdma_wire_head_check(const struct bgdma_frame *f, u32 len)
 
 	return head && head == le16_to_cpu(f->head) && head <= len &&
 	       bytes <= len - head && !(f->flags & ~BGDMA_FRAME_FLAGS) &&
-	       (!bytes || f->type == BGDMA_FRAME_DATA);
+	       (!bytes || f->type == BGDMA_FRAME_DATA) &&
+	       (!f->more || (f->type == BGDMA_FRAME_DATA &&
+			     f->more < BGDMA_WIRE_SPAN));
 }
 
 /* --------------------------------------------------------------------- */
@@ -293,7 +295,7 @@ u32 bgdma_wire_payload(const struct bgdma_wire_packet *p)
 bool bgdma_wire_frame_check(const struct bgdma_frame *f, u32 payload)
 {
 	const struct bgdma_wire_packet *p = (const void *)(f + 1);
-	u32 i, n = le16_to_cpu(f->packets);
+	u32 i, n = f->packets;
 	u64 sum = 0;
 
 	BUILD_BUG_ON(sizeof(struct bgdma_frame) != 72);
@@ -310,4 +312,61 @@ bool bgdma_wire_frame_check(const struct bgdma_frame *f, u32 payload)
 		sum += bgdma_wire_payload(&p[i]);
 	}
 	return sum == payload;
+}
+
+/* Does it matter where a packet is cut? */
+static bool bgdma_wire_divides(const struct bgdma_wire_packet *p)
+{
+	return p->kind == BGDMA_WIRE_PIECE &&
+	       (p->desc.op == BGDMA_OP_PUT || p->desc.op == BGDMA_OP_MEMFIFO);
+}
+
+/**
+ * bgdma_wire_cut() - the next part of a frame that is longer than a link takes
+ * @f: its head, well-formed
+ * @mtu: bytes of a part at most; not less than BGDMA_WIRE_MTU_MIN
+ * @cut: the part before; all zero before the first
+ * @to: NULL, or room for the packets of a frame: gets those of the part
+ *
+ * With the same @mtu the parts are the same.
+ *
+ * Return: false: there is none.
+ */
+bool bgdma_wire_cut(const struct bgdma_frame *f, u32 mtu,
+		    struct bgdma_wire_cut *cut, struct bgdma_wire_packet *to)
+{
+	const struct bgdma_wire_packet *p = (const void *)(f + 1);
+	u32 used = sizeof(*f);
+
+	cut->at += cut->bytes;
+	cut->bytes = 0;
+	for (cut->packets = 0; cut->packet < f->packets; cut->packets++) {
+		const struct bgdma_wire_packet *q = &p[cut->packet];
+		u32 all = bgdma_wire_payload(q), left = all - cut->done, now;
+
+		if (used + sizeof(*q) > mtu)
+			break;
+		used += sizeof(*q);
+		now = min(left, mtu - used);
+		/* No slivers; each part has one packet at least. */
+		if (now < left && cut->packets &&
+		    (!bgdma_wire_divides(q) || now < BGDMA_WIRE_SLIVER))
+			break;
+		if (to) {
+			to[cut->packets] = *q;
+			le32_add_cpu(&to[cut->packets].offset, cut->done);
+			if (all)
+				to[cut->packets].bytes = cpu_to_le32(now);
+		}
+		used += now;
+		cut->bytes += now;
+		cut->done += now;
+		if (now < left) {
+			cut->packets++;
+			break;
+		}
+		cut->packet++;
+		cut->done = 0;
+	}
+	return cut->packets;
 }

@@ -52,6 +52,9 @@ enum bgdma_frame_type {
 #define BGDMA_FRAME_UNSUMMED	0x04	/* payload has no checksum: within one kernel */
 #define BGDMA_FRAME_FLAGS	0x07
 
+/* Numbers that one frame can have: see frame.more. */
+#define BGDMA_WIRE_SPAN		64
+
 /**
  * struct bgdma_frame - the beginning of each frame
  * @magic: BGDMA_WIRE_MAGIC
@@ -68,6 +71,8 @@ enum bgdma_frame_type {
  * @flow_inc: incarnation of the context whose flow it is; of a kernel's, the kernel's
  * @flow_ctx: number of that context; BGDMA_CTX_ANY: the kernel
  * @packets: so many; of an ACK, results
+ * @more: DATA: numbers behind @psn that it has, too. It is longer than the MTU, goes
+ *	by a veth as it is, and is cut into as many more frames where it has to be
  * @flow: which FIFO of the context, see bgdma_stream.tag; its two ends agree
  * @session: of two lives of a flow that is the later one
  * @psn: DATA: number of the frame in its flow; ACK: all before it were dealt with
@@ -76,8 +81,7 @@ enum bgdma_frame_type {
  * @stamp: DATA: when it was sent, of a clock of the sender's, in us; ACK: the
  *	one of the last frame that arrived
  * @bytes: of payload
- * @sum: of the payload: of its words of 32 bits modulo 2^32 - 1, the last one filled
- *	up with zeroes; 0 with BGDMA_FRAME_UNSUMMED
+ * @sum: of the payload, see sum.c; 0 with BGDMA_FRAME_UNSUMMED
  * @kernel: number of the kernel that the frame comes from
  */
 struct bgdma_frame {
@@ -94,7 +98,8 @@ struct bgdma_frame {
 	__le32 dst_rank;
 	__le32 flow_inc;
 	__le16 flow_ctx;
-	__le16 packets;
+	__u8 packets;
+	__u8 more;
 	__le32 flow;
 	__le32 session;
 	__le32 psn;

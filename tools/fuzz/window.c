@@ -83,11 +83,11 @@ static void frame_came(u32 psn)
 		     ahead < BGDMA_WIRE_SACK && !f.came[i];
 
 	must(bgdma_psn_before(psn, f.want) == (i < f.dealt));
-	must(bgdma_window_keep(f.have, f.want, psn) == fresh);
+	must(bgdma_window_keep(f.have, f.want, psn, 1) == fresh);
 	if (fresh)
 		f.came[i] = true;
 	/* What is new is new once. */
-	must(!bgdma_window_keep(f.have, f.want, psn));
+	must(!bgdma_window_keep(f.have, f.want, psn, 1));
 }
 
 /* The next one, if it has come: dealt with, or found damaged. */
@@ -98,7 +98,7 @@ static void deal(bool good)
 	if (!f.came[index_of(f.want)] || f.dealt == FRAMES - 1)
 		return;
 	must(test_bit(0, f.have));
-	bgdma_window_done(f.have, &f.want, good);
+	bgdma_window_done(f.have, &f.want, 1, good);
 	must(f.want == was + good);
 	f.came[index_of(was)] = good;
 	f.dealt += good;

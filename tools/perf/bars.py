@@ -139,6 +139,22 @@ def of_loss(found):
               "at least")
 
 
+def of_pacing(found):
+    """SP-10: beside the chain with the best latency of those that are fast enough."""
+    alone = spread(found["nothing"]["p99"])["median"]
+    chains = {name: runs for name, runs in found.items() if "chain" in name}
+    fast = {name: runs for name, runs in chains.items()
+            if spread(runs["rate"])["median"] >= 0.8}
+    yield bar("a paced transfer: of the link's rate",
+              max((runs["rate"] for runs in chains.values()),
+                  key=statistics.median), 0.8, "at least")
+    if fast:
+        yield bar("p99 beside a paced transfer that is as fast: of that alone",
+                  [p99 / alone for p99 in
+                   min((runs["p99"] for runs in fast.values()),
+                       key=statistics.median)], 4)
+
+
 def of_barriers(found):
     """Bars of the step barrier."""
     peer = found["MPI barrier of 4"]["nanoseconds"]["runs"]
@@ -188,6 +204,8 @@ def judge(figures):
         result += of_links(figures["links"])
     if "loss" in figures:
         result += of_loss(figures["loss"])
+    if "pacing" in figures:
+        result += of_pacing(figures["pacing"])
     if "growth" in figures:
         result += of_growth(figures["growth"])
     if "idle" in figures:

@@ -11,12 +11,13 @@
 
 #include "job.h"
 
-static void join(struct job_end *end, const char *rank,
+static void join(struct job_end *end, uint32_t side, const char *rank,
 		 const struct bgdma_endpoint_attr *attr)
 {
 	const struct bgdma_job_attr job = { .wiring = "env" };
 	struct bgdma_endpoint_attr a = *attr;
 
+	netns_enter(side);
 	must(setenv("BGDMA_RANK", rank, 1) ? -errno : 0);
 	must(bgdma_job_open(&end->job, &job));
 	a.job = end->job;
@@ -32,8 +33,8 @@ void job_open(struct job_pair *pair, const struct bgdma_endpoint_attr *attr)
 	must(mkdtemp(pair->dir) ? 0 : -errno);
 	must(setenv("BGDMA_JOB_DIR", pair->dir, 1) ? -errno : 0);
 	must(setenv("BGDMA_SIZE", "2", 1) ? -errno : 0);
-	join(&pair->end[0], "0", attr);
-	join(&pair->end[1], "1", attr);
+	join(&pair->end[0], 0, "0", attr);
+	join(&pair->end[1], 1, "1", attr);
 }
 
 static void *commit(void *arg)

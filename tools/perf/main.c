@@ -18,6 +18,9 @@ static const struct {
 	{ "operations", operations, "latency, rate and bandwidth of all operations and others" },
 	{ "links", over_links, "all operations between namespaces, see --netns" },
 	{ "lossy", over_lossy_links, "bandwidth of 1 MiB between namespaces, see --netns" },
+	{ "pacing", pacing, "small messages beside a long transfer by a slow link, see --netns" },
+	{ "scale", scale, "messages by 1 to 2,048 flows between 4,096 nodes, see --netns" },
+	{ "share", share, "24 flows at once by one link, see --netns" },
 	{ "peers", count_peers, "getppid, an ioctl, process_vm_readv" },
 	{ "messages", count_messages, "8-byte messages with a doorbell each, and in batches" },
 	{ "puts", count_puts, "puts of 4 KiB, and of 1 MiB" },
@@ -43,6 +46,7 @@ static const struct {
 
 static unsigned int wanted;	/* --runs */
 const char *netns;
+const char *only = "";
 
 unsigned int runs(unsigned int otherwise)
 {
@@ -53,7 +57,7 @@ static void help(FILE *to)
 {
 	size_t i;
 
-	fputs("Usage: bgdma-perf [--runs N] [--netns PREFIX] MEASUREMENT...\n\n"
+	fputs("Usage: bgdma-perf [--runs N] [--netns PREFIX] [--only TEXT] MEASUREMENT...\n\n"
 	      "Measures what transfers cost, in the partition " PARTITION
 	      " of at least 2 nodes:\n\n", to);
 	for (i = 0; i < SUBJECTS; i++)
@@ -88,18 +92,22 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
 		{ "netns", required_argument, NULL, 'n' },
+		{ "only", required_argument, NULL, 'o' },
 		{ "runs", required_argument, NULL, 'r' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "hn:r:", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "hn:o:r:", options, NULL)) != -1) {
 		switch (option) {
 		case 'h':
 			help(stdout);
 			return 0;
 		case 'n':
 			netns = optarg;
+			break;
+		case 'o':
+			only = optarg;
 			break;
 		case 'r':
 			wanted = (unsigned int)strtoul(optarg, NULL, 10);

@@ -125,6 +125,8 @@ static void answer(const struct method *m, const struct measure *what)
 		m->sink(what->n, what->size);
 	else
 		m->pong(what->n);
+	/* Looking at what came is no part of it: that is over first. */
+	wait_for_other();
 	check(m, what);
 	say("", 1);
 }
@@ -149,7 +151,11 @@ static void take_one(const struct method *m, const struct measure *what,
 	const struct command command = { m, what };
 	unsigned int ops = what->n;
 	uint64_t begin, end;
+	char name[128];
 
+	snprintf(name, sizeof(name), "%s: %s", what->name, m->name);
+	if (!strstr(name, only))
+		return;
 	if (m->pong) {
 		say(&command, sizeof(command));
 		wait_for_other();
@@ -167,14 +173,16 @@ static void take_one(const struct method *m, const struct measure *what,
 	if (report)
 		MARK(MARK_END);
 	end = now_ns();
-	if (m->pong)
+	if (m->pong) {
+		say("", 1);
 		wait_for_other();
-	else
+	} else {
 		check(m, what);
+	}
 	if (!report)
 		return;
-	printf("{\"region\":\"%s: %s\",\"ops\":%u,\"ns\":%.1f}\n", what->name,
-	       m->name, ops, (double)(end - begin) / ops);
+	printf("{\"region\":\"%s\",\"ops\":%u,\"ns\":%.1f}\n", name, ops,
+	       (double)(end - begin) / ops);
 	fflush(stdout);
 }
 

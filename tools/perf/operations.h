@@ -49,7 +49,6 @@ extern const struct method device_methods[], peer_methods[], link_method;
 extern const size_t n_device_methods, n_peer_methods;
 
 /* Go to the namespace of a side, if it has one. */
-void netns_enter(uint32_t rank);
 
 /* Before the processes part: what both have to see. */
 void peers_open(void);

@@ -22,6 +22,10 @@ unsigned int runs(unsigned int otherwise);
 
 /* --netns: with "0" or "1" behind it the namespace of each side; or NULL */
 extern const char *netns;
+/* The calling thread goes into that of a side; none without --netns. */
+void netns_enter(uint32_t rank);
+/* --only: of operations and links those figures with this in their names */
+extern const char *only;
 
 /* Both ends of a transfer, in one process: node 0 sends to node 1. */
 struct ends {
@@ -121,6 +125,9 @@ void load_readv(void);
 void operations(void);
 void over_links(void);
 void over_lossy_links(void);
+void pacing(void);
+void scale(void);
+void share(void);
 void sys_small(void);
 void sys_long(void);
 void msg(void);

@@ -6,6 +6,7 @@ import statistics
 
 import crossing
 import operations
+import pacing
 import rt
 from spread import spread, totals
 
@@ -84,6 +85,23 @@ def of_attack(found):
                   f"{between(beside['low'], beside['high'], '.2f')}")
 
 
+def of_scaled(found):
+    """The step scale."""
+    print("\nmemory of links")
+    for name, value in found.items():
+        print(f"{name:46}{value:9}")
+
+
+def of_share(found):
+    """The step share."""
+    print(f"\n{'24 flows, of a fair share':30}{'least':>10}{'':20}{'most':>10}")
+    for name, of in found.items():
+        print(f"{name:30}" + "".join(
+            f"{spread(runs)['median']:10.3f} "
+            f"{between(min(runs), max(runs), '.3f'):19}"
+            for runs in of.values()))
+
+
 def of_numbers(numbers, tool):
     """Plain ones."""
     print("\nother numbers")
@@ -116,6 +134,10 @@ def tell(figures):
                          (figures.get("barrier"), of_barriers),
                          (figures.get("links"), of_links),
                          (figures.get("loss"), of_loss),
+                         (figures.get("pacing"), pacing.tell),
+                         (figures.get("share"), of_share),
+                         (figures.get("scale"), of_instructions),
+                         (figures.get("scaled"), of_scaled),
                          (figures.get("switch"), crossing.tell),
                          (figures.get("attacked"), of_attack),
                          (figures.get("rt"), rt.tell)):

@@ -121,11 +121,8 @@ for i = 0, 255 do
 	crc_table[i] = crc
 end
 
--- CRC-32C of the head, without what a hop changes, and without itself.
-local function crc_of(raw, head)
+local function crc32c(text)
 	local crc = NONE
-	local zero = "\0\0\0\0"
-	local text = raw:sub(1, 8) .. zero .. zero .. "\0" .. raw:sub(18, head)
 	for i = 1, #text do
 		crc = bits.bxor(bits.rshift(crc, 8),
 			crc_table[bits.band(bits.bxor(crc, text:byte(i)), 0xff)])
@@ -133,15 +130,34 @@ local function crc_of(raw, head)
 	return bits.bxor(crc, NONE) % 2 ^ 32
 end
 
--- Of the words of 32 bits, modulo 2^32 - 1.
+-- Of the head, without what a hop changes, and without itself.
+local function crc_of(raw, head)
+	local zero = "\0\0\0\0"
+	return crc32c(raw:sub(1, 8) .. zero .. zero .. "\0" .. raw:sub(18, head))
+end
+
+-- Of the payload: rows of eight words of 32 bits, columns added up once and twice.
 local function sum_of(raw, at, size)
-	local text = raw:sub(at + 1, at + size) .. ("\0"):rep(-size % 4)
-	local sum = 0
+	local text = raw:sub(at + 1, at + size) .. ("\0"):rep(-size % 32)
+	local once, twice = {}, {}
+	for i = 1, 8 do
+		once[i], twice[i] = 0, 0
+	end
 	for i = 1, #text, 4 do
 		local a, b, c, d = text:byte(i, i + 3)
-		sum = sum + a + b * 2 ^ 8 + c * 2 ^ 16 + d * 2 ^ 24
+		local k = (i - 1) / 4 % 8 + 1
+		once[k] = (once[k] + a + b * 2 ^ 8 + c * 2 ^ 16 + d * 2 ^ 24) % 2 ^ 32
+		twice[k] = (twice[k] + once[k]) % 2 ^ 32
 	end
-	return sum % (2 ^ 32 - 1)
+	local out = {}
+	for _, sums in ipairs({once, twice}) do
+		for _, sum in ipairs(sums) do
+			for shift = 0, 24, 8 do
+				out[#out + 1] = string.char(math.floor(sum / 2 ^ shift) % 256)
+			end
+		end
+	end
+	return crc32c(table.concat(out))
 end
 
 local function verify(frame, tree, field, text, right, at)

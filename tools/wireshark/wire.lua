@@ -145,7 +145,7 @@ local FRAME = struct("bgdma", {
 		bits = {"adaptive", "again", "unsummed"}}},
 	{"head", "uint16"}, {"src_rank", "uint32"}, {"dst_rank", "uint32"},
 	{"flow_inc", "uint32"}, {"flow_ctx", "uint16", {note = context}},
-	{"packets", "uint16"}, {"flow", "uint32", {note = fifo}},
+	{"packets", "uint8"}, {"more", "uint8"}, {"flow", "uint32", {note = fifo}},
 	{"session", "uint32"}, {"psn", "uint32"}, {"first", "uint32"},
 	{"stamp", "uint32"}, {"bytes", "uint32"}, {"sum", "uint32", HEX},
 	{"kernel", "uint64", HEX},

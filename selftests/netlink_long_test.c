@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Frames of data that have several numbers, as they are on the wire, and the order of
+ * frames there: netlink_data.h.
+ */
+#include <sched.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "netlink_data.h"
+
+FIXTURE(longer) {
+	struct link l;
+	int sock;
+	struct hello_frame hello;
+	struct end e;
+	struct data_frame f;
+	struct ack_frame ack;	/* the last that came in */
+};
+
+/* ---- Ground -------------------------------------------------------------- */
+
+FIXTURE_SETUP(longer)
+{
+	struct timeval patience = { .tv_usec = 100000 };
+
+	ASSERT_EQ(0, unshare(CLONE_NEWNET));
+	if (rt_veth())
+		SKIP(return, "needs veth");
+	ASSERT_EQ(0, rt_set("veth0", true, 9000));
+	ASSERT_EQ(0, rt_set("veth1", true, 9000));
+	ASSERT_EQ(0, link_open(&self->l));
+	self->sock = raw_socket();
+	ASSERT_LE(0, self->sock);
+	ASSERT_EQ(0, partition_and_link(&self->l));
+	ASSERT_EQ(0, link_timeout(&self->l, 600000));
+	hello_new(&self->hello, PARTITION, DIM, US);
+	self->hello.hello.mtu = 9000;
+	/* We say it once, and are slow. */
+	self->hello.hello.every = 60000;
+	ASSERT_TRUE(come_up(&self->l, self->sock, &self->hello));
+	ASSERT_TRUE(until(way_to(&self->l, WE)));
+	ASSERT_EQ(0, setsockopt(self->sock, SOL_SOCKET, SO_RCVTIMEO, &patience,
+				sizeof(patience)));
+	end_new(&self->e, 0);
+	data_new(&self->f, 5, FIRST);
+}
+
+FIXTURE_TEARDOWN(longer)
+{
+	close(self->sock);
+	link_close(&self->l);
+}
+
+TEST_F(longer, a_frame_of_several_numbers_is_one)
+{
+	struct bgdma_desc d = put_to(&self->e.mem, 0, 8);
+
+	add(&self->f, &d, 0, 8, 0x11);
+	self->f.frame.more = 2;
+	ASSERT_TRUE(send_data(self->sock, &self->f));
+	ASSERT_TRUE(dealt(self->sock, 5, FIRST + 3, &self->ack));
+	EXPECT_TRUE(all_bytes(self->e.mem.p, 8, 0x11));
+	/* A part of it comes too late. */
+	data_new(&self->f, 5, FIRST + 1);
+	add(&self->f, &d, 0, 8, 0x22);
+	ASSERT_TRUE(send_data(self->sock, &self->f));
+	ASSERT_TRUE(dealt(self->sock, 5, FIRST + 3, &self->ack));
+	EXPECT_TRUE(all_bytes(self->e.mem.p, 8, 0x11));
+	/* Of one that has a part that is there already nothing is taken. */
+	data_new(&self->f, 5, FIRST + 4);
+	add(&self->f, &d, 0, 8, 0x44);
+	ASSERT_TRUE(send_data(self->sock, &self->f));
+	ASSERT_TRUE(dealt(self->sock, 5, FIRST + 3, &self->ack));
+	data_new(&self->f, 5, FIRST + 3);
+	add(&self->f, &d, 0, 8, 0x55);
+	self->f.frame.more = 1;
+	ASSERT_TRUE(send_data(self->sock, &self->f));
+	ASSERT_TRUE(dealt(self->sock, 5, FIRST + 3, &self->ack));
+	EXPECT_TRUE(all_bytes(self->e.mem.p, 8, 0x11));
+	/* It comes in parts. */
+	self->f.frame.more = 0;
+	ASSERT_TRUE(send_data(self->sock, &self->f));
+	ASSERT_TRUE(dealt(self->sock, 5, FIRST + 5, &self->ack));
+	EXPECT_TRUE(all_bytes(self->e.mem.p, 8, 0x44));
+	/* No frame has so many. */
+	data_new(&self->f, 5, FIRST + 5);
+	add(&self->f, &d, 0, 8, 0x66);
+	self->f.frame.more = BGDMA_WIRE_SPAN;
+	ASSERT_TRUE(send_data(self->sock, &self->f));
+	data_new(&self->f, 5, FIRST + 5);
+	add(&self->f, &d, 0, 8, 0x77);
+	ASSERT_TRUE(send_data(self->sock, &self->f));
+	ASSERT_TRUE(dealt(self->sock, 5, FIRST + 6, &self->ack));
+	EXPECT_TRUE(all_bytes(self->e.mem.p, 8, 0x77));
+}
+
+/* T goes before D: they have flows of their own. */
+TEST_F(longer, sp4_what_is_long_overtakes_nothing)
+{
+	struct bgdma_desc small = d_memfifo(WE, 0, BGDMA_NONE, 0, 8), big;
+	struct region r;
+
+	region_new(&r, &self->e.n, 65536);
+	big = d_put(WE, r.handle, 0, 3, 0, 65536);
+	small.flags |= BGDMA_DESC_INLINE;
+	big.route |= BGDMA_ROUTE_ADAPTIVE;
+	put_in(&self->e.inj, &small);
+	put_in(&self->e.inj, &big);
+	post(&self->e.inj);
+	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &self->f,
+			       sizeof(self->f)));
+	EXPECT_EQ(0, self->f.frame.flags & BGDMA_FRAME_ADAPTIVE);
+	EXPECT_EQ(BGDMA_OP_MEMFIFO, self->f.packet[0].desc.op);
+	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &self->f,
+			       sizeof(self->f)));
+	EXPECT_TRUE(self->f.frame.flags & BGDMA_FRAME_ADAPTIVE);
+	/* Long as it is, it says what it is made of. */
+	EXPECT_LT(0, self->f.frame.more);
+	EXPECT_LT(9000, self->f.frame.bytes);
+}
+
+TEST_HARNESS_MAIN
