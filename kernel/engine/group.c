@@ -369,13 +369,14 @@ bgdma_group_for(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		const struct bgdma_principal *who)
 {
 	struct bgdma_group_memo *memo = &s->memo.group[ctx != s->ctx];
+	/* Before the look, as above. */
+	u64 gone = smp_load_acquire(&ctx->partition->groups_gone);
 
 	/* No context has the incarnation 0 of an empty memo. */
 	if (likely(memo->owner == ctx->who.incarnation &&
 		   memo->member == who->incarnation &&
 		   memo->rank == who->rank && memo->number == s->group - 1 &&
-		   memo->gone ==
-		   smp_load_acquire(&ctx->partition->groups_gone)))
+		   memo->gone == gone))
 		return memo->group;
 	return bgdma_group_ask(ctx, s, who);
 }
@@ -536,6 +537,7 @@ u32 bgdma_group_localize(struct bgdma_stream *s)
 const struct bgdma_group *bgdma_group_member(struct bgdma_stream *s, u32 rank)
 {
 	struct bgdma_partition *part = s->ctx->partition;
+	/* Before the look: as in bgdma_group_ask(). */
 	u64 gone = smp_load_acquire(&part->groups_gone);
 	const struct bgdma_group *group, *own;
 
