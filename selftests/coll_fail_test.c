@@ -140,14 +140,15 @@ static bool is_right(const struct kind *k, uint32_t rank, uint32_t turn)
 {
 	bool parts = k->kind == BGDMA_ALLTOALL || k->kind == BGDMA_ALLGATHER ||
 		     k->kind == BGDMA_GATHER;
-	uint32_t i, part = parts ? k->count / JOB : k->count;
+	uint32_t i, j, n = parts ? JOB : 1, part = k->count / n;
 
 	/* Only the root has it. */
 	if ((k->kind == BGDMA_REDUCE || k->kind == BGDMA_GATHER) && rank)
 		return true;
-	for (i = 0; i < k->count; i++)
-		if (data[i] != right(k, rank, i / part, turn))
-			return false;
+	for (i = 0; i < n; i++)
+		for (j = 0; j < part; j++)
+			if (data[i * part + j] != right(k, rank, i, turn))
+				return false;
 	return true;
 }
 
