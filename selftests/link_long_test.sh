@@ -28,6 +28,11 @@ puts() {	# frames that go out: "few", "some" or "many"; that come in
 	is "$1" "$out" && is "$2" "$in"
 }
 
+# 10 Gbit/s, of 5,000 bytes at a time: whatever is longer has to be cut.
+narrow() {
+	on 0 tc qdisc add dev v01 root tbf rate 10gbit burst 5000 latency 1s
+}
+
 is() {
 	case $1 in
 	few)	[ "$2" -lt 1000 ] ;;
@@ -51,16 +56,18 @@ result "their links are up"
 puts few few
 result "x1_long_frames_go_by_a_veth_as_they_are"
 
-on 0 tc qdisc add dev v01 root tbf rate 10gbit burst 5000 latency 1s &&
+if narrow 2>/dev/null; then
 	puts few many
-result "x1_long_frames_are_cut_where_a_queue_wants_it"
-on 0 tc qdisc del dev v01 root
-
-on 0 bgdma link set dev v01 partition perf sum off &&
-	on 0 tc qdisc add dev v01 root tbf rate 10gbit burst 5000 latency 1s &&
-	puts few many
-result "x1_long_frames_without_a_checksum_are_cut"
-on 0 tc qdisc del dev v01 root
+	result "x1_long_frames_are_cut_where_a_queue_wants_it"
+	on 0 bgdma link set dev v01 partition perf sum off && puts few many
+	result "x1_long_frames_without_a_checksum_are_cut"
+	on 0 tc qdisc del dev v01 root
+else
+	true
+	result "x1_long_frames_are_cut_where_a_queue_wants_it # SKIP no tbf"
+	true
+	result "x1_long_frames_without_a_checksum_are_cut # SKIP no tbf"
+fi
 
 on 0 bgdma link set dev v01 partition perf sum on
 on 0 tc qdisc add dev v01 root netem loss 2% duplicate 2% reorder 10% \

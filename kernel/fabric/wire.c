@@ -354,7 +354,8 @@ bool bgdma_wire_cut(const struct bgdma_frame *f, u32 mtu,
 			break;
 		if (to) {
 			to[cut->packets] = *q;
-			le32_add_cpu(&to[cut->packets].offset, cut->done);
+			to[cut->packets].offset =
+				cpu_to_le32(le32_to_cpu(q->offset) + cut->done);
 			if (all)
 				to[cut->packets].bytes = cpu_to_le32(now);
 		}

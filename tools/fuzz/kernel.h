@@ -126,6 +126,20 @@ static inline void clear_bit(unsigned int n, unsigned long *word)
 #define __clear_bit		clear_bit
 #define clear_bit_unlock	clear_bit
 
+static inline void bitmap_set(unsigned long *map, unsigned int start,
+			      unsigned int n)
+{
+	while (n--)
+		map[(start + n) / 64] |= 1UL << (start + n) % 64;
+}
+
+static inline void bitmap_clear(unsigned long *map, unsigned int start,
+				unsigned int n)
+{
+	while (n--)
+		map[(start + n) / 64] &= ~(1UL << (start + n) % 64);
+}
+
 static inline void bitmap_shift_right(unsigned long *to,
 				      const unsigned long *from,
 				      unsigned int by, unsigned int bits)

@@ -148,6 +148,42 @@ static void relied_on(const struct bgdma_frame *f)
 	must(at == f->bytes);
 }
 
+/* Cut for a link, its parts are good frames, and have all of it, in order. */
+static void parts_are_good(const struct bgdma_frame *f, uint32_t mtu)
+{
+	struct bgdma_wire_cut cut = {}, again = {};
+	struct bgdma_frame *part = malloc(HEAD + PACKET * 255);
+	const struct bgdma_wire_packet *p = (const void *)(f + 1);
+	uint32_t at = 0, done = 0, i;
+
+	must(part);
+	while (bgdma_wire_cut(f, mtu, &cut, (void *)(part + 1))) {
+		const struct bgdma_wire_packet *q = (const void *)(part + 1);
+
+		must(bgdma_wire_cut(f, mtu, &again, NULL) &&
+		     !memcmp(&cut, &again, sizeof(cut)));
+		*part = *f;
+		part->packets = (uint8_t)cut.packets;
+		part->head = (uint16_t)(HEAD + PACKET * cut.packets);
+		part->bytes = cut.bytes;
+		must(cut.packets <= 255 && part->head + cut.bytes <= mtu);
+		must(told_frame(part, cut.bytes) && cut.at == at);
+		at += cut.bytes;
+		for (i = 0; i < cut.packets; i++, q++) {
+			must(q->id == p->id && q->kind == p->kind &&
+			     q->offset == p->offset + done);
+			done += bgdma_wire_payload(q);
+			if (done < bgdma_wire_payload(p))
+				continue;
+			p++;
+			done = 0;
+		}
+	}
+	must(at == f->bytes && !done &&
+	     p == (const void *)((const char *)f + f->head));
+	free(part);
+}
+
 /* Bytes that the head of a frame has, if it is one. */
 static uint32_t told_head(const struct bgdma_frame *f)
 {
@@ -177,6 +213,8 @@ static void make_consistent(struct bgdma_frame *f, uint32_t len, uint8_t how)
 		f->head = (uint16_t)told_head(f);
 	if (how & 8)
 		f->flags &= 7;
+	if (how & 64)
+		f->more = 0;
 	if (!(how & 16) || f->head > len || f->head != told_head(f))
 		return;
 	f->bytes = 0;
@@ -206,14 +244,17 @@ static void frame(struct input *in)
 	len += more;
 	good = head && f->head == head && f->flags <= 7 && head <= len &&
 	       f->bytes <= len - head &&
-	       (f->type == BGDMA_FRAME_DATA || !f->bytes);
+	       (f->type == BGDMA_FRAME_DATA || !f->bytes) &&
+	       (!f->more || (f->type == BGDMA_FRAME_DATA && f->more < 64));
 	must(bgdma_wire_head_check(f, len) == good);
 	/* As the link does: the head is there, and what fills up is cut off. */
 	if (good && head <= len - more && f->type == BGDMA_FRAME_DATA) {
 		good = bgdma_wire_frame_check(f, f->bytes);
 		must(good == told_frame(f, f->bytes));
-		if (good)
+		if (good) {
 			relied_on(f);
+			parts_are_good(f, BGDMA_WIRE_MTU_MIN + f->psn % 9000);
+		}
 		must(!bgdma_wire_frame_check(f, f->bytes + 1));
 	}
 	free(f);

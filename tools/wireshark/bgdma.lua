@@ -595,6 +595,8 @@ local function head_is_good(frame, tree)
 		return complain(frame, tree, "no such head")
 	elseif f.bytes > 0 and f.type ~= DATA then
 		return complain(frame, tree, "payload where there can be none")
+	elseif f.more >= (f.type == DATA and wire.SPAN or 1) then
+		return complain(frame, tree, "no frame has so many numbers")
 	elseif f.head + f.bytes > frame.len then
 		return complain(frame, tree, "the frame ends too early")
 	end

@@ -99,6 +99,7 @@ static void begin(uint8_t type)
 	u.f.flags &= BGDMA_FRAME_ADAPTIVE;
 	u.f.head = sizeof(u.f);
 	u.f.packets = 0;
+	u.f.more = type == BGDMA_FRAME_DATA ? u.f.more % BGDMA_WIRE_SPAN : 0;
 	u.f.bytes = 0;
 	u.f.sum = 0;
 }
@@ -164,17 +165,24 @@ static struct bgdma_wire_packet *packet(uint8_t kind, struct bgdma_desc d,
 	return p;
 }
 
+/* As kernel/fabric/sum.c says, a byte at a time. */
 static void checksums(void)
 {
-	uint64_t sum = 0;
-	uint32_t at, word;
+	uint32_t sums[16] = {}, at, word = 0, column;
 
 	memcpy(u.bytes + u.f.head, payload, u.f.bytes);
-	for (at = 0; at < u.f.bytes; at += sizeof(word)) {
-		memcpy(&word, u.bytes + u.f.head + at, sizeof(word));
-		sum += word;
+	for (at = 0; at < u.f.bytes || at % 32; at++) {
+		if (at < u.f.bytes)
+			word |= (uint32_t)u.bytes[u.f.head + at] << at % 4 * 8;
+		if (at % 4 != 3)
+			continue;
+		column = at / 4 % 8;
+		sums[column] += word;
+		sums[8 + column] += sums[column];
+		word = 0;
 	}
-	u.f.sum = u.f.flags & BGDMA_FRAME_UNSUMMED ? 0 : sum % UINT32_MAX;
+	u.f.sum = u.f.bytes && !(u.f.flags & BGDMA_FRAME_UNSUMMED) ?
+		~crc32c_add(~0U, sums, sizeof(sums)) : 0;
 	frame_seal(&u.f);
 }
 

@@ -34,6 +34,7 @@ static const struct member frame_members[] = {
 	NUMBER(bgdma_frame, head), NUMBER(bgdma_frame, src_rank),
 	NUMBER(bgdma_frame, dst_rank), NUMBER(bgdma_frame, flow_inc),
 	NUMBER(bgdma_frame, flow_ctx), NUMBER(bgdma_frame, packets),
+	NUMBER(bgdma_frame, more),
 	NUMBER(bgdma_frame, flow), NUMBER(bgdma_frame, session),
 	NUMBER(bgdma_frame, psn), NUMBER(bgdma_frame, first),
 	NUMBER(bgdma_frame, stamp), NUMBER(bgdma_frame, bytes),
