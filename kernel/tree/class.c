@@ -241,8 +241,8 @@ int bgdma_class_bind(struct bgdma_ctx *ctx, const struct bgdma_class_bind *arg)
 	}
 	/* It is dead: bgdma_classes_end() comes, when this call is over. */
 	rcu_assign_pointer(ctx->classes[arg->number], cls);
-	/* Against the end of a neighbour, which looks for classes. */
 	WRITE_ONCE(ctx->n_classes, ctx->n_classes + 1);
+	/* Against the end of a neighbour, who is gone, and then looks for classes. */
 	smp_mb();
 	bgdma_class_look(cls);
 	return 0;
