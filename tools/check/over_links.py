@@ -7,7 +7,8 @@ LINKS = {
     "one MTU": (1, {}, "put_test counter_test gate_end_test "
                        "sys_dispatch_test sys_chain_test msg_test "
                        "rma_window_test group_test rma_epoch_test sys_lost_test "
-                       "rget_test rget_room_test torus_demo_test.sh"),
+                       "rget_test rget_room_test tree_end_test tree_forged_test "
+                       "torus_demo_test.sh"),
     "a jumbo MTU": (1, {"MTU": "9000"}, "put_test atomic_test"),
     "that lose and spoil": (
         3, {"NETEM": "loss 5% duplicate 2% reorder 10% delay 1ms corrupt 1%"},
