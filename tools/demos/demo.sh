@@ -4,7 +4,8 @@
 # then by self-pacing chains (demo-chain); ten thousand messages over few
 # counters (demo-counters); modules that share a process (demo-dispatch);
 # a table that processes share in epochs (demo-epoch); sums that are the same on any
-# number of nodes (demo-reproducible); and barriers (demo-barrier).
+# number of nodes (demo-reproducible); a sum that the engines make
+# (demo-allreduce); and barriers (demo-barrier).
 #
 #	demo [-o OUTPUT] FILE
 #
@@ -184,6 +185,7 @@ fi
 if [ $result -eq 0 ] && [ -s "$file" ] && [ -x "$here/demo-chain" ]; then
 	"$here/demo-chain" "$file" && "$here/demo-counters" "$file" &&
 		"$here/demo-dispatch" && "$here/demo-epoch" &&
-		"$here/demo-reproducible" && "$here/demo-barrier" || result=1
+		"$here/demo-reproducible" &&
+		"$here/demo-allreduce" && "$here/demo-barrier" || result=1
 fi
 leave $result

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
  * The sum of doubles of mixed size, each process of a job with a part of them, in
- * three ways: plain, fast and exact, along each tree and ring that there is for it.
+ * three ways: plain, fast and exact, along each tree and ring that there is for it, that of the engines, too.
  * The bits are told; who runs it with other numbers of processes can compare them.
  *
  *	reproducible COUNT
@@ -20,6 +20,7 @@ static const char *const algorithms[BGDMA_ALGORITHM_COUNT] = {
 	[BGDMA_TREE] = "tree",
 	[BGDMA_DOUBLING] = "doubling",
 	[BGDMA_RING] = "ring",
+	[BGDMA_ENGINES] = "engines",
 };
 
 static uint64_t scrambled(uint64_t x)
@@ -87,7 +88,8 @@ int main(int argc, char **argv)
 			.job = job }), "endpoint");
 	check(bgdma_coll_create(&coll, ep, job), "groups");
 	check(bgdma_endpoint_commit(ep, NULL), "commit");
-	check(bgdma_coll_split(coll, NULL, &group), "group");
+	check(bgdma_coll_split(coll, &(struct bgdma_split_attr){
+			.flags = BGDMA_SPLIT_ENGINES }, &group), "group");
 	rank = bgdma_coll_rank(group);
 	size = bgdma_coll_size(group);
 	first = count * rank / size;
@@ -99,7 +101,10 @@ int main(int argc, char **argv)
 	for (way = BGDMA_SUM_PLAIN; way <= BGDMA_SUM_EXACT; way++)
 		for (algorithm = 0; algorithm < BGDMA_ALGORITHM_COUNT;
 		     algorithm++)
-			if (algorithms[algorithm])
+			/* The engines know no floats: not plain ones. */
+			if (algorithms[algorithm] &&
+			    (algorithm != BGDMA_ENGINES ||
+			     way != BGDMA_SUM_PLAIN))
 				add_up(group, values, end - first, way,
 				       algorithm);
 	free(values);

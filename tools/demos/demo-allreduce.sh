@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# The words of a text, counted by eight nodes and summed by the engines while the
+# processes count something else; beside what wc says. Works with busybox, too.
+#
+#	demo-allreduce [FILE]
+#
+# FILE: a text; else one of some two million words is made.
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tools/demos/nodes.sh
+. "$here/nodes.sh"
+dir=$(mktemp -d) || exit 1
+file=${1:-$dir/text}
+[ -n "$1" ] || seq 1 300000 | sed 's/\(.*\)/the \1th line has words and\tmore/' >"$file"
+size=8
+# A torus of namespaces has four nodes.
+[ -z "$BGDMA_TORUS" ] || size=4
+nodes_new 4x2x1 || exit 1
+mkdir "$dir/job"
+export BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job" BGDMA_SIZE=$size
+
+result=0
+echo "allreduce: the words of $(wc -c <"$file") bytes, counted by $size nodes, summed by their engines"
+pids=
+rank=0
+while [ $rank -lt $size ]; do
+	on $rank "$here/allreduce" "$file" >"$dir/out$rank" 2>&1 &
+	pids="$pids $!"
+	rank=$((rank + 1))
+done
+for pid in $pids; do
+	wait "$pid" || result=1
+done
+sed -n 's/^node/  node/p' "$dir"/out*
+told=$(sed -n 's/^sum: //p' "$dir/out0")
+# shellcheck disable=SC2046 # the three numbers
+should=$(echo $(wc -l <"$file") $(wc -w <"$file") $(wc -c <"$file"))
+echo "  lines, words, bytes: $told; wc says: $should"
+[ "$told" = "$should" ] || result=1
+[ $result -eq 0 ] || { echo "  FAILED"; cat "$dir"/out*; }
+nodes_end
+rm -rf "$dir"
+exit $result
