@@ -283,7 +283,7 @@ TEST_F(tree, dp8_of_no_bytes)
 TEST_F(tree, dma4_counters)
 {
 	__u16 dispatch = BGDMA_TREE(BGDMA_TREE_ADD, BGDMA_TREE_U16);
-	__u32 ic[MEMBERS_MAX], i;
+	__u32 ic[MEMBERS_MAX] = { 0 }, i;
 
 	contribute_random(&self->t, 50000, 3);
 	for (i = 0; i < self->t.count; i++) {

@@ -282,6 +282,18 @@ static void counts_layout(struct bgdma_coll_request *r, struct layout *l,
 	layout_make(r, l, &blocks, count * element);
 }
 
+/* There is one: collective_check() has seen to that. */
+static void list_build(struct bgdma_coll_request *r,
+		       const struct bgdma_collective *what,
+		       unsigned int algorithm, const struct layout *in,
+		       const struct layout *out)
+{
+	build_fn *build = builder[what->kind][algorithm];
+
+	if (build && !r->lacking)
+		build(r, what, in, out);
+}
+
 static void data_build(struct bgdma_coll_request *r,
 		       const struct bgdma_collective *what,
 		       unsigned int algorithm)
@@ -290,8 +302,7 @@ static void data_build(struct bgdma_coll_request *r,
 
 	layout_make(r, &in, &what->in_blocks, what->bytes);
 	layout_make(r, &out, &what->out_blocks, what->bytes);
-	if (!r->lacking)
-		builder[what->kind][algorithm](r, what, &in, &out);
+	list_build(r, what, algorithm, &in, &out);
 }
 
 void reduction_build(struct bgdma_coll_request *r,
@@ -302,8 +313,7 @@ void reduction_build(struct bgdma_coll_request *r,
 
 	if (what->kind == BGDMA_REDUCE_SCATTER)
 		counts_layout(r, &in, what->counts, what->count);
-	if (!r->lacking)
-		builder[what->kind][algorithm](r, what, &in, &out);
+	list_build(r, what, algorithm, &in, &out);
 }
 
 int collective_build(struct bgdma_coll_request *r,
