@@ -115,7 +115,7 @@ static void differ(struct __test_metadata *_metadata, struct tree *t, __u32 who,
 }
 
 /* A child of the root in every way; then its sister, one in the middle, a leaf. */
-TEST_F(broken, dp7_who_asks_for_something_else_is_named)
+TEST_F_TIMEOUT(broken, dp7_who_asks_for_something_else_is_named, 200)
 {
 	static const __u32 who[] = { 1, 2, 4, 6 };
 	unsigned int k;
@@ -175,7 +175,7 @@ TEST_F(broken, dp7_a_broadcast_is_no_sum)
 /* ---- Members who die, or give up ----------------------------------------- */
 
 /* Each in turn, while all others wait for it in a collective. */
-TEST_F(broken, x3_dp7_a_member_that_dies_is_named)
+TEST_F_TIMEOUT(broken, x3_dp7_a_member_that_dies_is_named, 200)
 {
 	__u32 who, i;
 

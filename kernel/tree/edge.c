@@ -241,11 +241,14 @@ void bgdma_edge_failed(struct bgdma_stream *s, const struct bgdma_stream *at)
 	const struct bgdma_name by = { .rank = edge->who.rank,
 				       .ctx = edge->who.ctx };
 	struct bgdma_class *cls = edge->cls;
+	u32 code = at->x.fault.code;
 	bool broke;
 
+	/* It was there when the class was bound, and may have gone unheard yet. */
+	if (code == BGDMA_E_NO_PEER)
+		code = BGDMA_E_PEER_DOWN;
 	spin_lock(&cls->lock);
-	broke = !cls->leaving &&
-		bgdma_class_break(cls, at->x.fault.code, &by);
+	broke = !cls->leaving && bgdma_class_break(cls, code, &by);
 	/* Who does not even take the word that it is over need not have it. */
 	if (!broke)
 		WRITE_ONCE(edge->told, true);
