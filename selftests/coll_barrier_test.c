@@ -239,7 +239,7 @@ static int groups_member(uint32_t rank, uint32_t size, void *arg)
 	(void)arg;
 	require_is(0, caller_open(&c, 1));
 	require_is(-EINVAL, bgdma_coll_split(c.coll, &(struct bgdma_split_attr){
-				.flags = 1U << 5 }, &c.group));
+				.flags = 1U << 6 }, &c.group));
 	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
 	require_is(0, bgdma_coll_split(c.coll, &(struct bgdma_split_attr){
 				.color = rank & 1, .key = size - rank }, &half));

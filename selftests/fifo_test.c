@@ -306,7 +306,7 @@ TEST_F(fifo, errors_behind_the_first_are_counted)
 	EXPECT_EQ(BGDMA_E_OP, outcome(f, 0));
 	EXPECT_EQ(0, f->rec->lost);
 	must(clear_error(f->n, BGDMA_KIND_INJ_FIFO, f->id, 0));
-	EXPECT_EQ(BGDMA_E_UNSUPPORTED, outcome(f, 1));
+	EXPECT_EQ(BGDMA_E_CLASS, outcome(f, 1));
 	EXPECT_EQ(1, f->rec->desc_seq);
 }
 

@@ -195,7 +195,7 @@ TEST(codes)
 			    error != -EINTR && error != -ENODEV &&
 			    error != -EIO);
 	}
-	EXPECT_EQ(BGDMA_E_ALIGN + 1 + 8, known);
+	EXPECT_EQ(BGDMA_E_ALIGN + 1 + 9, known);
 	EXPECT_STREQ("BGDMA_E_BOUNDS", bgdma_code_name(BGDMA_E_BOUNDS));
 	EXPECT_EQ(-ERANGE, bgdma_code_errno(BGDMA_E_BOUNDS));
 	EXPECT_STREQ("unknown code", bgdma_strcode(UINT_MAX));

@@ -419,7 +419,7 @@ TEST_F(rget, x2_fields_of_remote_descriptors)
 	EXPECT_REFUSED(BGDMA_E_OP, &d);
 	d = good;
 	d.op = BGDMA_OP_TREE_REDUCE;
-	EXPECT_REFUSED(BGDMA_E_UNSUPPORTED, &d);
+	EXPECT_REFUSED(BGDMA_E_FIELD, &d);
 	d = good;
 	d.resv = htole16(1);
 	EXPECT_REFUSED(BGDMA_E_FIELD, &d);

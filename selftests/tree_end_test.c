@@ -378,6 +378,61 @@ TEST_F(broken, x3_who_leaves_is_named)
 			EXPECT_BROKEN(&self->t.m[i], BGDMA_E_CLASS, 5);
 }
 
+/* A leaf has all of a broadcast before the one above it begins: it may go. */
+TEST_F(broken, dp7_who_has_all_may_leave_before_others_begin)
+{
+	struct bgdma_desc d;
+	__u32 i;
+
+	fill(from_of(&self->t.m[0]), 12000, 8);
+	for (i = 0; i < COUNT; i++) {
+		d = d_tree(&self->t.m[i], BGDMA_OP_TREE_BCAST, 0, 12000);
+		if (i != 1)
+			tree_begin(&self->t.m[i], &d);
+	}
+	EXPECT_EQ(BGDMA_OK, tree_end(&self->t.m[3]));
+	ASSERT_TRUE(until(!class_unbind(&self->t.m[3].n, CLASS, 0)));
+	d = d_tree(&self->t.m[1], BGDMA_OP_TREE_BCAST, 0, 12000);
+	tree_begin(&self->t.m[1], &d);
+	for (i = 0; i < COUNT; i++)
+		EXPECT_EQ(BGDMA_OK, tree_end(&self->t.m[i]));
+	EXPECT_TRUE(filled(into_of(&self->t.m[1]), 12000, 8));
+	EXPECT_TRUE(filled(into_of(&self->t.m[3]), 12000, 8));
+}
+
+/*
+ * Between two packets nothing of a class of one is under way; but it is not to be had
+ * for another use in the middle of a collective, which was cut for this one.
+ */
+TEST_F(broken, x2_a_class_does_not_change_in_the_middle)
+{
+	struct member *m = &self->t.m[0];
+	struct bgdma_class_bind alone = {
+		.number = 8, .instance = 1, .member_count = 1,
+		.members = (uintptr_t)self->t.who };
+	struct bgdma_desc d = d_sum(m, VECTOR_MAX);
+	int i, tries, ret = 0;
+
+	d.class_prio = 8;
+	for (i = 0; i < 50; i++) {
+		alone.packet = i % 2 ? BGDMA_CLASS_PACKET_MIN : 0;
+		ASSERT_EQ(0, class_bind(&m->n, &alone));
+		tree_begin(m, &d);
+		for (tries = 0; !tries || ret == -EBUSY; tries++)
+			ret = class_unbind(&m->n, 8, 0);
+		ASSERT_EQ(0, ret);
+		ret = tree_end(m);
+		if (ret == BGDMA_OK)
+			continue;
+		/* It went before the collective began. */
+		ASSERT_EQ(BGDMA_E_CLASS, ret);
+		ASSERT_EQ(0, clear_error(&m->n, BGDMA_KIND_INJ_FIFO, m->inj.id,
+					 0));
+		clear_error(&m->n, REC, BGDMA_HANDLE_SLOT(m->rc), 0);
+		counter_add(&m->n, REC, m->rc, -1);
+	}
+}
+
 /* The own core begins nothing any more; what the others had is not touched. */
 TEST_F(broken, dp7_who_leaves_when_all_is_done_breaks_nothing)
 {

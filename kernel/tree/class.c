@@ -268,7 +268,8 @@ static bool bgdma_class_quiet(struct bgdma_class *cls)
 
 	spin_lock(&cls->lock);
 	/* Children who are ahead hear that this one left. */
-	quiet = cls->code || cls->base == cls->next[BGDMA_SOURCE_OWN];
+	quiet = cls->code || (!cls->poster &&
+			      cls->base == cls->next[BGDMA_SOURCE_OWN]);
 	for (i = 0; i < BGDMA_EDGES && quiet; i++)
 		quiet = bgdma_edge_quiet(&cls->edge[i]);
 	spin_unlock(&cls->lock);
@@ -280,7 +281,9 @@ static void bgdma_class_leave(struct bgdma_class *cls)
 {
 	u32 i;
 
+	spin_lock(&cls->lock);
 	WRITE_ONCE(cls->leaving, true);
+	spin_unlock(&cls->lock);
 	/* As after any other packet: bgdma_edges_wake(). */
 	smp_mb();
 	bgdma_slice_begin();

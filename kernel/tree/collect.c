@@ -269,12 +269,15 @@ static void bgdma_post_begin(struct bgdma_class *cls, struct bgdma_stream *s)
 static bool bgdma_edge_missed(const struct bgdma_class *cls,
 			      const struct bgdma_edge *edge)
 {
-	u32 own = cls->next[BGDMA_SOURCE_OWN];
+	/* Up to where the context needs it: all of what it has begun. */
+	u32 end = cls->poster ? cls->posts[(cls->post_end - 1) &
+					   (cls->window - 1)].last + 1 :
+				cls->next[BGDMA_SOURCE_OWN];
 	u32 theirs = edge->id == BGDMA_EDGE_UP ? cls->result :
 		cls->next[BGDMA_SOURCE_CHILD + edge->id - BGDMA_EDGE_DOWN];
 
 	lockdep_assert_held(&cls->lock);
-	return edge->left && (cls->poster || bgdma_class_before(theirs, own));
+	return edge->left && bgdma_class_before(theirs, end);
 }
 
 /* One that left is missed at once, or when the next collective begins. */
@@ -314,6 +317,23 @@ static void bgdma_collect_put_own(struct bgdma_class *cls,
 		cls->poster = NULL;
 }
 
+/*
+ * Is it a packet of this class? Another may have the number since the collective began:
+ * it cuts otherwise, and never saw the beginning. Nor does one begin where the context
+ * is about to leave.
+ */
+static bool bgdma_collect_good(const struct bgdma_class *cls,
+			       const struct bgdma_stream *s, u32 n)
+{
+	u32 length = le32_to_cpu(s->x.desc.length);
+	const struct bgdma_ask ask = bgdma_ask_of(&s->x.desc, length);
+
+	lockdep_assert_held(&cls->lock);
+	if (cls->poster != s && (s->x.done || cls->leaving))
+		return false;
+	return n == bgdma_ask_bytes(cls, &ask, s->x.done);
+}
+
 /**
  * bgdma_collect_own() - a packet of the context's own
  * @s: of the core
@@ -337,6 +357,10 @@ int bgdma_collect_own(struct bgdma_stream *s, const struct bgdma_payload *p,
 	if (cls->code) {
 		spin_unlock(&cls->lock);
 		return bgdma_class_fault(cls, s);
+	}
+	if (!bgdma_collect_good(cls, s, n)) {
+		spin_unlock(&cls->lock);
+		return bgdma_fault(s, BGDMA_E_CLASS, number, 0);
 	}
 	number = cls->next[BGDMA_SOURCE_OWN];
 	room = bgdma_collect_free(cls, s, true, number);

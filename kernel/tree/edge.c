@@ -157,6 +157,8 @@ static bool bgdma_edge_fill(struct bgdma_edge *edge)
 static int bgdma_edge_tell(struct bgdma_edge *edge)
 {
 	const struct bgdma_class *cls = edge->cls;
+	/* Before who it was: bgdma_class_break(). */
+	u32 code = smp_load_acquire(&cls->code);
 	struct bgdma_stream *s = &edge->s;
 	int ret;
 
@@ -165,8 +167,8 @@ static int bgdma_edge_tell(struct bgdma_edge *edge)
 	bgdma_edge_head(edge, &(struct bgdma_tree_head) {
 		.rank = cpu_to_le32(cls->broken_by.rank),
 		.ctx = cpu_to_le16(cls->broken_by.ctx),
-		.kind = cls->code ? BGDMA_TREE_BROKEN : BGDMA_TREE_LEFT,
-		.code = cls->code,
+		.kind = code ? BGDMA_TREE_BROKEN : BGDMA_TREE_LEFT,
+		.code = code,
 	});
 	s->x.slice.pieces = 0;
 	ret = s->ctx->partition->fabric->tree(s, &s->x.slice, 0);
@@ -247,6 +249,8 @@ void bgdma_edge_failed(struct bgdma_stream *s, const struct bgdma_stream *at)
 	/* It was there when the class was bound, and may have gone unheard yet. */
 	if (code == BGDMA_E_NO_PEER)
 		code = BGDMA_E_PEER_DOWN;
+	else if (!code || code > BGDMA_E_CLASS)
+		code = BGDMA_E_ABORTED;
 	spin_lock(&cls->lock);
 	broke = !cls->leaving && bgdma_class_break(cls, code, &by);
 	/* Who does not even take the word that it is over need not have it. */
