@@ -25,6 +25,33 @@ struct ack_frame {
 	struct bgdma_wire_result result[BGDMA_WIRE_RESULTS];
 };
 
+/*
+ * Where there are two veth devices: a line that ends at us, and an end of theirs that
+ * we write to. -1: it is not there.
+ */
+static inline int line_to_us(struct link *l, int *sock, struct hello_frame *hello,
+			     struct end *e)
+{
+	struct timeval patience = { .tv_usec = 100000 };
+
+	if (rt_set("veth0", true, 9000) || rt_set("veth1", true, 9000))
+		return -1;
+	if (link_open(l))
+		return -1;
+	*sock = raw_socket();
+	if (*sock < 0 || partition_and_link(l) || link_timeout(l, 600000))
+		return -1;
+	hello_new(hello, PARTITION, DIM, US);
+	hello->hello.mtu = 9000;
+	/* We say it once, and are slow. */
+	hello->hello.every = 60000;
+	if (!come_up(l, *sock, hello) || !until(way_to(l, WE)))
+		return -1;
+	end_new(e, 0);
+	return setsockopt(*sock, SOL_SOCKET, SO_RCVTIMEO, &patience,
+			  sizeof(patience));
+}
+
 /* ---- Making frames ------------------------------------------------------- */
 
 /* A flow of a context of ours to theirs; @tag: which FIFO. */

@@ -23,27 +23,10 @@ FIXTURE(data) {
 
 FIXTURE_SETUP(data)
 {
-	struct timeval patience = { .tv_usec = 100000 };
-
 	ASSERT_EQ(0, unshare(CLONE_NEWNET));
 	if (rt_veth())
 		SKIP(return, "needs veth");
-	ASSERT_EQ(0, rt_set("veth0", true, 9000));
-	ASSERT_EQ(0, rt_set("veth1", true, 9000));
-	ASSERT_EQ(0, link_open(&self->l));
-	self->sock = raw_socket();
-	ASSERT_LE(0, self->sock);
-	ASSERT_EQ(0, partition_and_link(&self->l));
-	ASSERT_EQ(0, link_timeout(&self->l, 600000));
-	hello_new(&self->hello, PARTITION, DIM, US);
-	self->hello.hello.mtu = 9000;
-	/* We say it once, and are slow. */
-	self->hello.hello.every = 60000;
-	ASSERT_TRUE(come_up(&self->l, self->sock, &self->hello));
-	ASSERT_TRUE(until(way_to(&self->l, WE)));
-	ASSERT_EQ(0, setsockopt(self->sock, SOL_SOCKET, SO_RCVTIMEO, &patience,
-				sizeof(patience)));
-	end_new(&self->e, 0);
+	ASSERT_EQ(0, line_to_us(&self->l, &self->sock, &self->hello, &self->e));
 	region_new(&self->closed, &self->e.n, PAGE);
 	ASSERT_EQ(0, region_free(&self->e.n, self->closed.handle));
 	ASSERT_EQ(0, region_pin(&self->e.n, self->closed.p, PAGE, LOCAL_RW,

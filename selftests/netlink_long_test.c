@@ -22,27 +22,10 @@ FIXTURE(longer) {
 
 FIXTURE_SETUP(longer)
 {
-	struct timeval patience = { .tv_usec = 100000 };
-
 	ASSERT_EQ(0, unshare(CLONE_NEWNET));
 	if (rt_veth())
 		SKIP(return, "needs veth");
-	ASSERT_EQ(0, rt_set("veth0", true, 9000));
-	ASSERT_EQ(0, rt_set("veth1", true, 9000));
-	ASSERT_EQ(0, link_open(&self->l));
-	self->sock = raw_socket();
-	ASSERT_LE(0, self->sock);
-	ASSERT_EQ(0, partition_and_link(&self->l));
-	ASSERT_EQ(0, link_timeout(&self->l, 600000));
-	hello_new(&self->hello, PARTITION, DIM, US);
-	self->hello.hello.mtu = 9000;
-	/* We say it once, and are slow. */
-	self->hello.hello.every = 60000;
-	ASSERT_TRUE(come_up(&self->l, self->sock, &self->hello));
-	ASSERT_TRUE(until(way_to(&self->l, WE)));
-	ASSERT_EQ(0, setsockopt(self->sock, SOL_SOCKET, SO_RCVTIMEO, &patience,
-				sizeof(patience)));
-	end_new(&self->e, 0);
+	ASSERT_EQ(0, line_to_us(&self->l, &self->sock, &self->hello, &self->e));
 	data_new(&self->f, 5, FIRST);
 }
 

@@ -13,7 +13,7 @@
 #define NOBODY	65534
 #define MEMBERS	6
 #define OTHER	5	/* another class */
-#define ADD	BGDMA_TREE(BGDMA_TREE_ADD, BGDMA_TREE_U64)
+#define ADD	BGDMA_TREE_COMBINE(BGDMA_TREE_ADD, BGDMA_TREE_U64)
 
 /* A member as it is shown. */
 struct shown {
