@@ -3,81 +3,11 @@
  * Collectives at a member whose nth allocation or system call fails, for every n. Who
  * gets a result gets the right one, nobody waits for ever, and nothing stays behind.
  */
-#include <stdarg.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <bgdma/collective.h>
 
 #include "kselftest_harness.h"
 #include "coll_util.h"
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *p, size_t size);
-
-/* Calls until the one that fails; 0: none does. */
-static unsigned int until_fault, faults;
-static long allocated;	/* and not freed */
-
-static bool fault(void)
-{
-	if (!until_fault || --until_fault)
-		return false;
-	faults++;
-	errno = ENOMEM;
-	return true;
-}
-
-static void *counted(void *p)
-{
-	allocated += !!p;
-	return p;
-}
-
-void *malloc(size_t size)
-{
-	return fault() ? NULL : counted(__libc_malloc(size));
-}
-
-void *calloc(size_t n, size_t size)
-{
-	return fault() ? NULL : counted(__libc_calloc(n, size));
-}
-
-void *realloc(void *p, size_t size)
-{
-	if (!p)
-		return malloc(size);
-	return fault() ? NULL : __libc_realloc(p, size);
-}
-
-void free(void *p)
-{
-	allocated -= !!p;
-	/* glibc's way to free. */
-	(void)__libc_realloc(p, 0);
-}
-
-int ioctl(int fd, unsigned long request, ...)
-{
-	va_list list;
-	void *arg;
-
-	va_start(list, request);
-	arg = va_arg(list, void *);
-	va_end(list);
-	return fault() ? -1 : (int)syscall(SYS_ioctl, fd, request, arg);
-}
-
-void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off)
-{
-	if (fault())
-		return MAP_FAILED;
-	return (void *)syscall(SYS_mmap, addr, length, prot, flags, fd, off);
-}
+#include "failing.h"
 
 /* ---- Collectives -------------------------------------------------------- */
 
