@@ -290,7 +290,11 @@ static float pieces_f32(const float *x, uint64_t n)
 	return bgdma_sum_f32_value(&sum[0]);
 }
 
-TEST(dp8_exact_f64)
+/* What a way to sum gives, for values of all tastes in any order. */
+static void sums_are_f64(struct __test_metadata *_metadata,
+			 double (*sum)(const double *x, uint64_t n),
+			 double (*again)(const double *x, uint64_t n),
+			 double (*expected)(const double *x, uint64_t n, bool single))
 {
 	double x[VALUES_MAX], wanted;
 	unsigned int round;
@@ -299,17 +303,20 @@ TEST(dp8_exact_f64)
 	for (round = 0; round < 700; round++) {
 		n = below(round % 4 ? 40 : VALUES_MAX + 1);
 		fill_f64(x, n, round % TASTES);
-		wanted = expected_exact(x, n, false);
-		ASSERT_TRUE(same(wanted, exact_f64(x, n))) {
-			TH_LOG("round %u: %lu: %a not %a", round, n,
-			       exact_f64(x, n), wanted);
+		wanted = expected(x, n, false);
+		ASSERT_TRUE(same(wanted, sum(x, n))) {
+			TH_LOG("round %u: %lu: %a not %a", round, n, sum(x, n),
+			       wanted);
 		}
 		shuffle(x, n, sizeof(*x));
-		ASSERT_TRUE(same(wanted, pieces_f64(x, n)));
+		ASSERT_TRUE(same(wanted, again(x, n)));
 	}
 }
 
-TEST(dp8_exact_f32)
+static void sums_are_f32(struct __test_metadata *_metadata,
+			 float (*sum)(const float *x, uint64_t n),
+			 float (*again)(const float *x, uint64_t n),
+			 double (*expected)(const double *x, uint64_t n, bool single))
 {
 	double wide[VALUES_MAX], wanted;
 	float x[VALUES_MAX];
@@ -320,14 +327,24 @@ TEST(dp8_exact_f32)
 		n = below(round % 4 ? 40 : VALUES_MAX + 1);
 		fill_f32(x, n, round % TASTES);
 		widen(x, wide, n);
-		wanted = expected_exact(wide, n, true);
-		ASSERT_TRUE(same(wanted, (double)exact_f32(x, n))) {
+		wanted = expected(wide, n, true);
+		ASSERT_TRUE(same(wanted, (double)sum(x, n))) {
 			TH_LOG("round %u: %lu: %a not %a", round, n,
-			       (double)exact_f32(x, n), wanted);
+			       (double)sum(x, n), wanted);
 		}
 		shuffle(x, n, sizeof(*x));
-		ASSERT_TRUE(same(wanted, (double)pieces_f32(x, n)));
+		ASSERT_TRUE(same(wanted, (double)again(x, n)));
 	}
+}
+
+TEST(dp8_exact_f64)
+{
+	sums_are_f64(_metadata, exact_f64, pieces_f64, expected_exact);
+}
+
+TEST(dp8_exact_f32)
+{
+	sums_are_f32(_metadata, exact_f32, pieces_f32, expected_exact);
 }
 
 /* ---- Fast --------------------------------------------------------------- */
@@ -352,42 +369,12 @@ static float fast_f32(const float *x, uint64_t n)
 
 TEST(dp8_fast_f64)
 {
-	double x[VALUES_MAX], wanted;
-	unsigned int round;
-	uint64_t n;
-
-	for (round = 0; round < 700; round++) {
-		n = below(round % 4 ? 40 : VALUES_MAX + 1);
-		fill_f64(x, n, round % TASTES);
-		wanted = expected_fast(x, n, false);
-		ASSERT_TRUE(same(wanted, fast_f64(x, n))) {
-			TH_LOG("round %u: %lu: %a not %a", round, n,
-			       fast_f64(x, n), wanted);
-		}
-		shuffle(x, n, sizeof(*x));
-		ASSERT_TRUE(same(wanted, fast_f64(x, n)));
-	}
+	sums_are_f64(_metadata, fast_f64, fast_f64, expected_fast);
 }
 
 TEST(dp8_fast_f32)
 {
-	double wide[VALUES_MAX], wanted;
-	float x[VALUES_MAX];
-	unsigned int round;
-	uint64_t n;
-
-	for (round = 0; round < 700; round++) {
-		n = below(round % 4 ? 40 : VALUES_MAX + 1);
-		fill_f32(x, n, round % TASTES);
-		widen(x, wide, n);
-		wanted = expected_fast(wide, n, true);
-		ASSERT_TRUE(same(wanted, (double)fast_f32(x, n))) {
-			TH_LOG("round %u: %lu: %a not %a", round, n,
-			       (double)fast_f32(x, n), wanted);
-		}
-		shuffle(x, n, sizeof(*x));
-		ASSERT_TRUE(same(wanted, (double)fast_f32(x, n)));
-	}
+	sums_are_f32(_metadata, fast_f32, fast_f32, expected_fast);
 }
 
 /*
