@@ -18,20 +18,12 @@ size=8
 [ -z "$BGDMA_TORUS" ] || size=4
 nodes_new 4x2x1 || exit 1
 mkdir "$dir/job"
-export BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job" BGDMA_SIZE=$size
+export BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
 
 result=0
-echo "allreduce: the words of $(wc -c <"$file") bytes, counted by $size nodes, summed by their engines"
-pids=
-rank=0
-while [ $rank -lt $size ]; do
-	on $rank "$here/allreduce" "$file" >"$dir/out$rank" 2>&1 &
-	pids="$pids $!"
-	rank=$((rank + 1))
-done
-for pid in $pids; do
-	wait "$pid" || result=1
-done
+echo "allreduce: the words of $(wc -c <"$file") bytes, counted by $size nodes, summed" \
+	"by their engines"
+job_run $size "$dir" "$here/allreduce" "$file" || result=1
 sed -n 's/^node/  node/p' "$dir"/out*
 told=$(sed -n 's/^sum: //p' "$dir/out0")
 # shellcheck disable=SC2046 # the three numbers

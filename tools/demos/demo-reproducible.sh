@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # The sum of ten million doubles of mixed size on 1, 2, 3 and 8 nodes, along each tree
-# and ring, the engines' too: the same 64 bits, fast and exact, beside what plain summation gives. Works
-# with busybox, too.
+# and ring, the engines' too: the same 64 bits, fast and exact, beside what plain
+# summation gives. Works with busybox, too.
 #
 #	demo-reproducible [COUNT]
 #
@@ -21,22 +21,12 @@ export BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
 
 result=0
 echo "reproducible: the sum of $count doubles of mixed size"
-for BGDMA_SIZE in $sizes; do
-	export BGDMA_SIZE
+for size in $sizes; do
 	mkdir "$dir/job"
-	pids=
-	rank=0
-	while [ $rank -lt "$BGDMA_SIZE" ]; do
-		on $rank "$here/reproducible" "$count" >>"$dir/out" 2>&1 &
-		pids="$pids $!"
-		rank=$((rank + 1))
-	done
-	for pid in $pids; do
-		wait "$pid" || result=1
-	done
-	rm -rf "$dir/job"
-	sed -n "s/^\([a-z]* *[0-9a-f]*\) $BGDMA_SIZE by/  \1  $BGDMA_SIZE nodes,/p" \
-		"$dir/out"
+	job_run "$size" "$dir" "$here/reproducible" "$count" || result=1
+	cat "$dir"/out[0-9]* >>"$dir/out"
+	rm -rf "$dir/job" "$dir"/out[0-9]*
+	sed -n "s/^\([a-z]* *[0-9a-f]*\) $size by/  \1  $size nodes,/p" "$dir/out"
 done
 
 # sums WAY: how many different ones came out, of how many.

@@ -6,6 +6,7 @@
 #
 #	nodes_new DIMS [OPTION...]	let there be the partition
 #	on RANK COMMAND...		become process RANK of a job, where its node is
+#	job_run SIZE DIR COMMAND...	run a job; what process RANK says: DIR/outRANK
 #	nodes_end			no partition any more
 
 # A busybox would take its own.
@@ -69,6 +70,25 @@ nodes_new() {
 			sleep 0.1
 		done
 	done
+}
+
+# Fails if a process does.
+job_run() {
+	export BGDMA_SIZE="$1"
+	job_dir=$2
+	shift 2
+	job_pids=
+	job_rank=0
+	while [ $job_rank -lt "$BGDMA_SIZE" ]; do
+		on $job_rank "$@" >"$job_dir/out$job_rank" 2>&1 &
+		job_pids="$job_pids $!"
+		job_rank=$((job_rank + 1))
+	done
+	job_result=0
+	for pid in $job_pids; do
+		wait "$pid" || job_result=1
+	done
+	return $job_result
 }
 
 nodes_end() {
