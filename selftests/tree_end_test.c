@@ -11,7 +11,7 @@
 #include "tree.h"
 
 #define COUNT	7
-#define ADD64	BGDMA_TREE(BGDMA_TREE_ADD, BGDMA_TREE_U64)
+#define ADD64	BGDMA_TREE_COMBINE(BGDMA_TREE_ADD, BGDMA_TREE_U64)
 
 FIXTURE(broken) {
 	struct tree t;
@@ -74,12 +74,12 @@ static struct bgdma_desc d_changed(struct member *m, enum change change)
 		d.dst_fifo = htole16(1);
 		break;
 	case C_OP:
-		d.dispatch = htole16(BGDMA_TREE(BGDMA_TREE_MAX,
-						BGDMA_TREE_U64));
+		d.dispatch = htole16(BGDMA_TREE_COMBINE(BGDMA_TREE_MAX,
+							BGDMA_TREE_U64));
 		break;
 	case C_TYPE:
-		d.dispatch = htole16(BGDMA_TREE(BGDMA_TREE_ADD,
-						BGDMA_TREE_S64));
+		d.dispatch = htole16(BGDMA_TREE_COMBINE(BGDMA_TREE_ADD,
+							BGDMA_TREE_S64));
 		break;
 	case C_LONGER:
 		d.length = htole32(9008);

@@ -6,7 +6,7 @@
 #include "links.h"
 #include "tree.h"
 
-#define ADD	BGDMA_TREE(BGDMA_TREE_ADD, BGDMA_TREE_U64)
+#define ADD	BGDMA_TREE_COMBINE(BGDMA_TREE_ADD, BGDMA_TREE_U64)
 
 /* Time to go where it can; what comes of it is the same without. */
 #define A_WHILE	20000

@@ -172,7 +172,7 @@ TEST_F(tree, dp7_each_operation_and_type)
 
 	for (op = 0; op < BGDMA_TREE_OP_COUNT; op++) {
 		for (k = 0; k < ARRAY_SIZE(types); k++) {
-			__u16 dispatch = BGDMA_TREE(op, types[k]);
+			__u16 dispatch = BGDMA_TREE_COMBINE(op, types[k]);
 			__u32 length = 30 * width_of(types[k]);
 
 			contribute_random(&self->t, length, op * 100 + k);
@@ -201,7 +201,7 @@ TEST_F(tree, dp7_long_vectors)
 	__u32 i;
 
 	for (k = 0; k < ARRAY_SIZE(lengths); k++) {
-		__u16 dispatch = BGDMA_TREE(BGDMA_TREE_ADD, BGDMA_TREE_U64);
+		__u16 dispatch = BGDMA_TREE_COMBINE(BGDMA_TREE_ADD, BGDMA_TREE_U64);
 
 		contribute_random(&self->t, lengths[k], k);
 		told(should, &self->t, dispatch, lengths[k]);
@@ -216,7 +216,7 @@ TEST_F(tree, dp7_long_vectors)
 /* Elements that no packet ends with. */
 TEST_F(tree, dp7_elements_are_not_cut)
 {
-	__u16 dispatch = BGDMA_TREE(BGDMA_TREE_ADD, BGDMA_TREE_WIDE(34));
+	__u16 dispatch = BGDMA_TREE_COMBINE(BGDMA_TREE_ADD, BGDMA_TREE_WIDE(34));
 	__u32 length = 100 * 34 * 8, i;
 	static char should[VECTOR_MAX];
 
@@ -230,7 +230,7 @@ TEST_F(tree, dp7_elements_are_not_cut)
 
 TEST_F(tree, dp7_reduce_is_for_the_root)
 {
-	__u16 dispatch = BGDMA_TREE(BGDMA_TREE_MAX, BGDMA_TREE_S32);
+	__u16 dispatch = BGDMA_TREE_COMBINE(BGDMA_TREE_MAX, BGDMA_TREE_S32);
 	static char should[30000];
 	__u32 i;
 
@@ -282,7 +282,7 @@ TEST_F(tree, dp8_of_no_bytes)
 /* Counters by bytes: the own contribution, and what lands. */
 TEST_F(tree, dma4_counters)
 {
-	__u16 dispatch = BGDMA_TREE(BGDMA_TREE_ADD, BGDMA_TREE_U16);
+	__u16 dispatch = BGDMA_TREE_COMBINE(BGDMA_TREE_ADD, BGDMA_TREE_U16);
 	__u32 ic[MEMBERS_MAX] = { 0 }, i;
 
 	contribute_random(&self->t, 50000, 3);
@@ -312,7 +312,7 @@ TEST_F(tree, dma4_counters)
 TEST_F(tree, dp7_many_in_a_row)
 {
 	enum { ROUNDS = 40 };
-	__u16 dispatch = BGDMA_TREE(BGDMA_TREE_ADD, BGDMA_TREE_U32);
+	__u16 dispatch = BGDMA_TREE_COMBINE(BGDMA_TREE_ADD, BGDMA_TREE_U32);
 	__u32 round, i;
 
 	for (i = 0; i < self->t.count; i++) {
@@ -347,7 +347,7 @@ TEST_F(tree, dp7_many_in_a_row)
 /* Two classes of the same members, the one held up, the other not. */
 TEST_F(tree, dp7_classes_are_apart)
 {
-	__u16 dispatch = BGDMA_TREE(BGDMA_TREE_ADD, BGDMA_TREE_U64);
+	__u16 dispatch = BGDMA_TREE_COMBINE(BGDMA_TREE_ADD, BGDMA_TREE_U64);
 	__u32 rounds, i;
 
 	if (self->t.count == 1)
@@ -422,7 +422,7 @@ TEST_F(tree, dp3_point_to_point)
 TEST_F(tree, dma8_bad_descriptors)
 {
 	struct member *m = &self->t.m[0];
-	__u16 add = BGDMA_TREE(BGDMA_TREE_ADD, BGDMA_TREE_U64);
+	__u16 add = BGDMA_TREE_COMBINE(BGDMA_TREE_ADD, BGDMA_TREE_U64);
 	struct bgdma_desc good = d_tree(m, BGDMA_OP_TREE_ALLREDUCE, add, 64), d;
 
 #define BAD(code, field, bad)						\
@@ -437,9 +437,9 @@ TEST_F(tree, dma8_bad_descriptors)
 	BAD(BGDMA_E_FIELD, class_prio, BGDMA_PRIORITY | CLASS);
 	BAD(BGDMA_E_LENGTH, length, htole32(63));
 	BAD(BGDMA_E_LENGTH, length, htole32(BGDMA_LENGTH_MAX + 8));
-	BAD(BGDMA_E_OP, dispatch, htole16(BGDMA_TREE(BGDMA_TREE_OP_COUNT, 0)));
-	BAD(BGDMA_E_OP, dispatch, htole16(BGDMA_TREE(0, 8)));
-	BAD(BGDMA_E_OP, dispatch, htole16(BGDMA_TREE(0, 0x80)));
+	BAD(BGDMA_E_OP, dispatch, htole16(BGDMA_TREE_COMBINE(BGDMA_TREE_OP_COUNT, 0)));
+	BAD(BGDMA_E_OP, dispatch, htole16(BGDMA_TREE_COMBINE(0, 8)));
+	BAD(BGDMA_E_OP, dispatch, htole16(BGDMA_TREE_COMBINE(0, 0x80)));
 	BAD(BGDMA_E_FIELD, dst_rank, htole32(1));
 	BAD(BGDMA_E_FIELD, dst_ctx, htole16(1));
 	BAD(BGDMA_E_FIELD, epoch, htole32(1));

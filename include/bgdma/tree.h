@@ -10,8 +10,8 @@
  *	bgdma_counter_clear_hit(ended);
  *	bgdma_counter_add(ended, 1);
  *	bgdma_tree_allreduce(fifo, &(struct bgdma_tree_attr){
- *		.number = 0, .dispatch = BGDMA_TREE(BGDMA_TREE_ADD, BGDMA_TREE_S64),
- *		.length = 8, .from = { memory, 0 }, .to = { memory, 8 },
+ *		.dispatch = BGDMA_TREE_COMBINE(BGDMA_TREE_ADD, BGDMA_TREE_S64),
+ *		.number = 0, .length = 8, .from = { memory, 0 }, .to = { memory, 8 },
  *		.ended = ended, .flags = BGDMA_DESC_OPS });
  *	bgdma_counter_wait(ended, BGDMA_SPIN_THEN_SLEEP, -1);
  *
@@ -90,7 +90,7 @@ BGDMA_API int bgdma_class_unbind(struct bgdma_ctx *ctx, uint32_t number,
  * struct bgdma_tree_attr - the part of this context in a collective
  * @number: of the class
  * @tag: any, the same at all members
- * @dispatch: BGDMA_TREE(op, type), the same at all members; of a broadcast 0
+ * @dispatch: BGDMA_TREE_COMBINE(op, type), the same at all members; of a broadcast 0
  * @length: bytes, the same at all members, up to BGDMA_LENGTH_MAX
  * @from: what it contributes; of a broadcast, the root alone
  * @to: where the result goes; of a reduce at the root, of a broadcast at the others

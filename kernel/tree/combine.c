@@ -132,7 +132,7 @@ static void bgdma_combine_wide(u32 op, void *to, const void *from, u32 n,
 
 /**
  * bgdma_combine_size() - bytes of an element
- * @dispatch: BGDMA_TREE()
+ * @dispatch: BGDMA_TREE_COMBINE()
  *
  * Return: 0 if there is no such operation or type.
  */
@@ -189,7 +189,7 @@ static void bgdma_combine_bytes(u16 dispatch, void *to, const void *from, u32 n)
 
 /**
  * bgdma_combine() - combine elements
- * @dispatch: BGDMA_TREE(), a good one
+ * @dispatch: BGDMA_TREE_COMBINE(), a good one
  * @into: elements, aligned as they want to be
  * @from: as many, whole ones
  */

@@ -36,7 +36,7 @@ enum bgdma_source {
  * struct bgdma_ask - what members of a collective have to ask for alike
  * @total: bytes
  * @tag: any
- * @dispatch: BGDMA_TREE(), or 0
+ * @dispatch: BGDMA_TREE_COMBINE(), or 0
  * @op: enum bgdma_op
  */
 struct bgdma_ask {

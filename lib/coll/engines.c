@@ -340,8 +340,8 @@ static bool sum_dispatch(const struct bgdma_operator *op, uint16_t *dispatch)
 {
 	if (op->combine != bgdma_sum_f32_join && op->combine != bgdma_sum_f64_join)
 		return false;
-	*dispatch = BGDMA_TREE(BGDMA_TREE_ADD,
-			       BGDMA_TREE_WIDE(op->bytes / sizeof(uint64_t)));
+	*dispatch = BGDMA_TREE_COMBINE(BGDMA_TREE_ADD,
+				       BGDMA_TREE_WIDE(op->bytes / sizeof(uint64_t)));
 	return true;
 }
 
@@ -370,8 +370,8 @@ bool engines_dispatch(const struct bgdma_operator *op, uint16_t *dispatch)
 		return sum_dispatch(op, dispatch);
 	if (!type[op->element] || !how[op->reduction])
 		return false;
-	*dispatch = (uint16_t)BGDMA_TREE(how[op->reduction] - 1,
-					 type[op->element] - 1);
+	*dispatch = (uint16_t)BGDMA_TREE_COMBINE(how[op->reduction] - 1,
+						 type[op->element] - 1);
 	return true;
 }
 

@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	u32 op = take(&in, 1) % 8, type = take(&in, 1), n, width, done, i;
 	static u64 into[BYTES_MAX / 8 + 1], should[BYTES_MAX / 8 + 1];
 	u8 *from, *piece[BGDMA_PIECES_MAX];
-	u16 dispatch = BGDMA_TREE(op, type);
+	u16 dispatch = BGDMA_TREE_COMBINE(op, type);
 
 	width = op < BGDMA_TREE_OP_COUNT ? width_of(type) : 0;
 	must(bgdma_combine_size(dispatch) == width);

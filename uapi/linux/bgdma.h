@@ -189,7 +189,7 @@ enum bgdma_atomic_type {
  * bgdma_desc.dispatch of BGDMA_OP_TREE_REDUCE and _ALLREDUCE: what becomes of two
  * elements. Host byte order.
  */
-#define BGDMA_TREE(op, type)	((__u16)((op) << 8 | (type)))
+#define BGDMA_TREE_COMBINE(op, type)	((__u16)((op) << 8 | (type)))
 
 enum bgdma_tree_op {
 	BGDMA_TREE_ADD		= 0,	/* wraps */

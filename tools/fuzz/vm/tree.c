@@ -87,7 +87,8 @@ struct bgdma_desc in_class(struct file *f, __u8 op, const uint8_t *choice,
 		d.u.at.dst_region = htole32(BGDMA_NONE);
 	} else if (op != BGDMA_OP_TREE_BCAST || odd) {
 		d.dispatch = htole16(odd ? choice[11] << 8 | choice[12] :
-				     BGDMA_TREE(BGDMA_TREE_ADD, BGDMA_TREE_U64));
+				     BGDMA_TREE_COMBINE(BGDMA_TREE_ADD,
+							BGDMA_TREE_U64));
 	}
 	return d;
 }
