@@ -105,9 +105,4 @@ struct bgdma_tree_ops {
 extern const struct bgdma_tree_ops bgdma_tree;
 extern const u64 bgdma_tree_supported;
 
-/* For the front. */
-int bgdma_class_bind(struct bgdma_ctx *ctx, const struct bgdma_class_bind *arg);
-int bgdma_class_unbind(struct bgdma_ctx *ctx,
-		       const struct bgdma_class_unbind *arg);
-
 #endif /* _BGDMA_TREE_H */

@@ -14,6 +14,7 @@
 #include "front.h"
 #include "../engine/busy.h"
 #include "../engine/group.h"
+#include "../tree/tree.h"
 
 /**
  * struct bgdma_call - an ioctl on its way

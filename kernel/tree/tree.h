@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The combining network: virtual trees, of which a context is a member. A *class* is
- * its end of one. Private to kernel/tree and control/tree.c.
+ * its end of one. For kernel/tree; for the front, which binds them, and for
+ * control/tree.c, which lists them.
  *
  * A collective is cut into packets, which are numbered in each class: all members cut
  * alike, and take part in the same collectives in the same order, so a number means
@@ -247,6 +248,9 @@ static inline u32 bgdma_result_bytes(const struct bgdma_class *cls,
 }
 
 /* class.c */
+int bgdma_class_bind(struct bgdma_ctx *ctx, const struct bgdma_class_bind *arg);
+int bgdma_class_unbind(struct bgdma_ctx *ctx,
+		       const struct bgdma_class_unbind *arg);
 struct bgdma_class *bgdma_class_find(struct bgdma_ctx *ctx, u32 number);
 
 /* broken.c */
