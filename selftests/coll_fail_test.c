@@ -175,6 +175,56 @@ static int fail_each(uint32_t rank, uint32_t size, void *arg)
 	return caller_close(&c);
 }
 
+/* ---- Splits ------------------------------------------------------------- */
+
+/* Who cannot go on tells the others: none of them waits for him. */
+static int split_once(struct caller *c, uint32_t flags, uint32_t n)
+{
+	const struct bgdma_split_attr attr = { .flags = flags };
+	struct bgdma_coll_group *group = NULL;
+	int ret;
+
+	meet(c);
+	faults = 0;
+	until_fault = n;
+	ret = bgdma_coll_split(c->coll, &attr, &group);
+	until_fault = 0;
+	require(!ret == !!group);
+	meet(c);
+	bgdma_coll_group_destroy(group);
+	if (n)
+		store(&board->turn, faults ? 0 : 1);
+	meet(c);
+	if (load(&board->turn))
+		require_is(0, ret);
+	return load(&board->turn) ? -EAGAIN : ret;
+}
+
+static int split_each(uint32_t rank, uint32_t size, void *arg)
+{
+	const uint32_t flags[] = { 0, BGDMA_SPLIT_ENGINES };
+	const uint32_t *victim = arg;
+	struct caller c = { 0 };
+	unsigned int i, told = 0;
+	uint32_t n;
+	int ret;
+
+	(void)size;
+	require_is(0, caller_open(&c, 1));
+	for (i = 0; i < 2; i++) {
+		for (n = 1; n < 1000; n++) {
+			ret = split_once(&c, flags[i],
+					 rank == *victim ? n : 0);
+			if (ret == -EAGAIN)
+				break;
+			told += !!ret;
+		}
+		require(n > 1 && n < 1000);
+	}
+	require(told);
+	return caller_close(&c);
+}
+
 FIXTURE(coll) {
 };
 
@@ -195,6 +245,17 @@ TEST_F_TIMEOUT(coll, dp8_x3_each_call_that_fails_is_told, 300)
 	for (*victim = 0; *victim < JOB; ++*victim) {
 		memset(board, 0, sizeof(*board));
 		EXPECT_TRUE(job_run(JOB, fail_each, victim, -1));
+	}
+}
+
+TEST_F_TIMEOUT(coll, dp8_x3_each_call_of_a_split_that_fails_is_told, 300)
+{
+	uint32_t *victim = shared(sizeof(*victim));
+
+	partition_new("3x1x1", "");
+	for (*victim = 0; *victim < JOB; ++*victim) {
+		memset(board, 0, sizeof(*board));
+		EXPECT_TRUE(job_run(JOB, split_each, victim, -1));
 	}
 }
 

@@ -159,6 +159,7 @@ struct bgdma_coll {
 	struct bgdma_inj_fifo *fifo;
 	struct bgdma_rget_queue *queue;
 	struct bgdma_coll_group *groups;
+	struct bgdma_coll_group *spare;	/* where there is no memory for another */
 	uint32_t ready_id, gone_id, card_id;
 	uint32_t piece_id, long_id, give_id, stop_id;
 	struct cards cards[2];	/* by the last bit of the split's serial */
@@ -171,6 +172,12 @@ struct bgdma_coll {
 	bool late;		/* some group is */
 	uint32_t summation;	/* that is asked for where none is */
 };
+
+/* split.c */
+bgdma_packet_fn on_ready;
+/* One that is in no split yet; NULL: no memory. */
+struct bgdma_coll_group *group_new(struct bgdma_coll *coll);
+void group_free(struct bgdma_coll_group *g);
 
 /* cards.c */
 bgdma_packet_fn on_card;
