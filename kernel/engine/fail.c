@@ -84,6 +84,9 @@ void bgdma_op_fail(struct bgdma_stream *s)
 {
 	bgdma_op_end(s);
 	bgdma_fail_tell(s, s);
+	/* Whoever sees that the descriptor has ended sees why. */
+	if (s->tx)
+		s->ctx->partition->fabric->ended(s);
 }
 
 /**

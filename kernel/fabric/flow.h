@@ -47,7 +47,8 @@
  * @left: bytes that have not been taken off its injection counter
  * @packets: that were sent and not dealt with
  * @fetched: bytes that are still to come back
- * @told: the stream has said by itself that it failed
+ * @told: the stream says by itself that it failed
+ * @given_up: it sends no more of it, and bgdma_remote_ended() follows
  * @group: as in the stream
  * @remote: likewise
  * @own: likewise
@@ -71,6 +72,7 @@ struct bgdma_sent {
 	bool whole;
 	bool ended;
 	bool told;
+	bool given_up;
 };
 
 /**
@@ -454,6 +456,7 @@ void bgdma_sent_failed(struct bgdma_tx *tx, u32 id, u32 code, u64 offset,
 void bgdma_sent_fetched(struct bgdma_tx *tx, u32 id, u32 offset,
 			const void *old, u32 n);
 void bgdma_sent_check(struct bgdma_tx *tx, struct bgdma_sent *sent);
+void bgdma_sent_given_up(struct bgdma_tx *tx);
 void bgdma_sent_lost(struct bgdma_tx *tx, const struct sk_buff *skb, u32 code,
 		     u64 offset, u64 bound);
 void bgdma_sent_publish(struct bgdma_tx *tx);

@@ -446,7 +446,8 @@ static int bgdma_remote_slice(struct bgdma_stream *s,
 
 /*
  * The stream gives up a transfer of which some was sent. That is dealt with as if
- * nothing had happened; the other side hears that no more comes.
+ * nothing had happened; the other side hears that no more comes. Nobody sees that the
+ * descriptor has ended before the FIFO shows the error: bgdma_remote_ended().
  */
 static void bgdma_remote_abort(struct bgdma_stream *s)
 {
@@ -465,9 +466,9 @@ static void bgdma_remote_abort(struct bgdma_stream *s)
 			goto unlock;
 	}
 	sent = bgdma_remote_now(tx);
-	sent->whole = true;
+	sent->given_up = true;
 	if (sent->told)
-		goto end;
+		goto unlock;
 	/* What was not sent the stream sees to. */
 	sent->left -= bgdma_desc_counts(&s->x.desc) - s->x.done;
 	/* What was asked for comes back. */
@@ -486,8 +487,6 @@ static void bgdma_remote_abort(struct bgdma_stream *s)
 		p->kind = BGDMA_WIRE_ABORT;
 		sent->packets++;
 	}
-end:
-	bgdma_sent_check(tx, sent);
 unlock:
 	spin_unlock(&tx->lock);
 }

@@ -85,6 +85,23 @@ void bgdma_sent_check(struct bgdma_tx *tx, struct bgdma_sent *sent)
 	bgdma_sent_publish(tx);
 }
 
+/**
+ * bgdma_sent_given_up() - the transfer that a stream was at may end, if it gave it up
+ * @tx: of the stream, which has shown why
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_sent_given_up(struct bgdma_tx *tx)
+{
+	struct bgdma_sent *sent = bgdma_sent_at(tx, tx->head - 1);
+
+	lockdep_assert_held(&tx->lock);
+	if (tx->head == tx->tail || !sent->given_up)
+		return;
+	sent->whole = true;
+	bgdma_sent_check(tx, sent);
+}
+
 /* The transfer of a packet, that of the one before or a later one. */
 static struct bgdma_sent *bgdma_sent_of(struct bgdma_tx *tx, u32 *at,
 					const struct bgdma_wire_packet *p)
