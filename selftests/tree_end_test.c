@@ -273,6 +273,28 @@ TEST(x3_a_process_that_is_killed)
 }
 
 /* It leaves the class, and takes what is under way with it. */
+/* Nothing ever came from it, nor would anything have gone to it. */
+TEST(x3_who_died_before_the_bind_is_named)
+{
+	struct tree *t = calloc(1, sizeof(*t));
+	struct bgdma_event e;
+	uint32_t i;
+
+	partition_new("8x1x1", "");
+	t->count = 3;
+	for (i = 0; i < t->count; i++)
+		tree_member(t, i);
+	node_close(&t->m[0].n);
+	for (i = 1; i < t->count; i++) {
+		ASSERT_EQ(0, tree_bind(t, i, CLASS, 4));
+		ASSERT_TRUE(event_wait(&t->m[i].n, BGDMA_EVENT_CLASS, &e));
+		EXPECT_EQ(BGDMA_E_PEER_DOWN, e.code);
+		EXPECT_EQ(0, e.peer_rank);
+		node_close(&t->m[i].n);
+	}
+	free(t);
+}
+
 TEST_F(broken, dp7_who_breaks_it_is_named)
 {
 	__u32 i;

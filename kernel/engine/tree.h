@@ -24,6 +24,7 @@ enum bgdma_tree_kind {
 	BGDMA_TREE_DIFFER = 1,	/* instead of one: members did not ask for the same */
 	BGDMA_TREE_BROKEN = 2,	/* the class is */
 	BGDMA_TREE_LEFT = 3,	/* its sender takes part no more */
+	BGDMA_TREE_HELLO = 4,	/* its sender is a neighbour; whoever is here takes it */
 	BGDMA_TREE_KINDS
 };
 
@@ -41,7 +42,8 @@ enum bgdma_tree_kind {
  * The rest of the descriptor has operation, tag (dst_fifo) and dispatch of the
  * collective, the instance of the class (epoch), and the bytes of this packet
  * (length). BGDMA_TREE_DIFFER names two members, of which one did not ask for what the
- * descriptor says: the other is in cookie.
+ * descriptor says: the other is in cookie. BGDMA_TREE_HELLO has the incarnation of its
+ * target there.
  */
 struct bgdma_tree_head {
 	__le32 index;

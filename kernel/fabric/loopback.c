@@ -241,18 +241,18 @@ static void bgdma_loopback_refused(struct bgdma_stream *s)
 	bgdma_slice_end();
 }
 
-static bool bgdma_loopback_gone(struct bgdma_partition *part,
+static int bgdma_loopback_there(struct bgdma_partition *part,
 				const struct bgdma_principal *who)
 {
 	struct bgdma_ctx *ctx;
-	bool gone;
+	bool there;
 
 	ctx = bgdma_partition_peer(part, who->rank, who->ctx);
 	if (!ctx)
-		return true;
-	gone = ctx->who.incarnation != who->incarnation;
+		return 0;
+	there = ctx->who.incarnation == who->incarnation;
 	bgdma_busy_put(&ctx->busy);
-	return gone;
+	return there;
 }
 
 const struct bgdma_fabric_ops bgdma_loopback = {
@@ -267,5 +267,5 @@ const struct bgdma_fabric_ops bgdma_loopback = {
 	.abort = bgdma_loopback_abort,
 	.refused = bgdma_loopback_refused,
 	.line = bgdma_line_begin,
-	.gone = bgdma_loopback_gone,
+	.there = bgdma_loopback_there,
 };

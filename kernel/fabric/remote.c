@@ -649,12 +649,11 @@ static u32 bgdma_ether_line(struct bgdma_stream *s)
 /* --------------------------------------------------------------------- */
 /* What the stream does otherwise                                         */
 
-/* Of one behind a link there was no word: see bgdma_partition_tell(). */
-static bool bgdma_ether_gone(struct bgdma_partition *part,
+static int bgdma_ether_there(struct bgdma_partition *part,
 			     const struct bgdma_principal *who)
 {
-	return !bgdma_is_remote(part, who->rank) &&
-	       bgdma_loopback.gone(part, who);
+	return bgdma_is_remote(part, who->rank) ? -EREMOTE :
+						  bgdma_loopback.there(part, who);
 }
 
 const struct bgdma_fabric_ops bgdma_ether_fabric = {
@@ -677,6 +676,6 @@ const struct bgdma_fabric_ops bgdma_ether_fabric = {
 	.flush = bgdma_tx_turn,
 	.end = bgdma_remote_killed,
 	.left = bgdma_parting_left,
-	.gone = bgdma_ether_gone,
+	.there = bgdma_ether_there,
 	.turn = bgdma_rx_turn,
 };

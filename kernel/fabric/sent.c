@@ -177,6 +177,24 @@ void bgdma_sent_lost(struct bgdma_tx *tx, const struct sk_buff *skb, u32 code,
 }
 
 /**
+ * bgdma_sent_none() - what a stream may send later would be lost, too
+ * @tx: of the stream
+ * @code: why
+ *
+ * An edge of a tree is told: its neighbour is waited for where nothing is on its way.
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_sent_none(struct bgdma_tx *tx, u32 code)
+{
+	lockdep_assert_held(&tx->lock);
+	if (!tx->s || tx->s->kind != BGDMA_KIND_EDGE)
+		return;
+	tx->late.x.fault.code = code;
+	bgdma_tree.failed(tx->s, &tx->late);
+}
+
+/**
  * bgdma_sent_failed() - the other side refused a transfer
  * @tx: of the stream that sent it
  * @id: transfer

@@ -601,15 +601,18 @@ static bool bgdma_tx_alone(const struct bgdma_ether *ether)
 static void bgdma_tx_lose_flow(struct bgdma_tx_flow *flow)
 {
 	struct bgdma_ether *ether = flow->tx->ether;
-	u32 dead = BGDMA_ROUTE_NONE;
+	u32 dead = BGDMA_ROUTE_NONE, code = BGDMA_E_PEER_DOWN;
 
 	if (bgdma_tx_alone(ether))
 		dead = bgdma_way_dead(ether, flow->key.src, flow->key.dst);
-	if (dead == BGDMA_ROUTE_NONE)
-		bgdma_tx_fail(flow, BGDMA_E_PEER_DOWN, flow->key.dst, 0);
+	if (dead != BGDMA_ROUTE_NONE)
+		code = BGDMA_E_LINK_DOWN;
+	if (code == BGDMA_E_PEER_DOWN)
+		bgdma_tx_fail(flow, code, flow->key.dst, 0);
 	else
-		bgdma_tx_fail(flow, BGDMA_E_LINK_DOWN, dead / BGDMA_DIRECTIONS,
+		bgdma_tx_fail(flow, code, dead / BGDMA_DIRECTIONS,
 			      dead % BGDMA_DIRECTIONS);
+	bgdma_sent_none(flow->tx, code);
 }
 
 static void bgdma_tx_lose(struct bgdma_tx *tx, u64 kernel)

@@ -196,18 +196,31 @@ static struct bgdma_class *bgdma_class_new(struct bgdma_ctx *ctx,
 	return cls;
 }
 
-/* Who was gone before the class was there is not told of any more. */
+/*
+ * Who was gone before the class was there is not told of any more. One behind a link is
+ * greeted: so his end is found out even if nobody ever has anything else to send.
+ */
 static void bgdma_class_look(struct bgdma_class *cls)
 {
 	struct bgdma_partition *part = cls->ctx->partition;
+	int there;
 	u32 i;
 
 	bgdma_slice_begin();
 	for (i = 0; i < BGDMA_EDGES; i++) {
 		struct bgdma_edge *edge = &cls->edge[i];
 
-		if (edge->there && part->fabric->gone(part, &edge->who))
+		if (!edge->there)
+			continue;
+		there = part->fabric->there(part, &edge->who);
+		if (there < 0) {
+			WRITE_ONCE(edge->greet, true);
+			/* As after any other packet: bgdma_edges_wake(). */
+			smp_mb();
+			bgdma_stream_wake(&edge->s);
+		} else if (!there) {
 			bgdma_class_peer_down(cls->ctx, &edge->who);
+		}
 	}
 	bgdma_slice_end();
 }

@@ -489,6 +489,15 @@ static int bgdma_collect_next(struct bgdma_class *cls, struct bgdma_edge *edge,
 		    bgdma_collect_child(cls, edge, s, p, n);
 }
 
+/* It is for who is meant; a class he may not have bound yet. */
+static int bgdma_collect_hello(const struct bgdma_ctx *ctx,
+			       struct bgdma_stream *s)
+{
+	if (le64_to_cpu(s->x.desc.cookie) != ctx->who.incarnation)
+		return bgdma_fault(s, BGDMA_E_NO_PEER, ctx->rank, 0);
+	return BGDMA_STEP_DONE;
+}
+
 static int bgdma_collect_left(struct bgdma_class *cls, struct bgdma_edge *edge)
 {
 	bool broke;
@@ -540,6 +549,8 @@ int bgdma_collect_arrive(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	bool broke = false;
 	int ret;
 
+	if (bgdma_tree_head(&s->x.desc)->kind == BGDMA_TREE_HELLO)
+		return bgdma_collect_hello(ctx, s);
 	if (!cls || cls->instance != le32_to_cpu(s->x.desc.epoch))
 		return bgdma_fault(s, BGDMA_E_CLASS, number, BGDMA_CLASSES_MAX);
 	edge = bgdma_edge_from(cls, bgdma_principal_at(ctx, s));

@@ -41,8 +41,8 @@ bool bgdma_edge_pending(const struct bgdma_stream *s)
 	if (unlikely(READ_ONCE(edge->cls->code) ||
 		     READ_ONCE(edge->cls->leaving)))
 		return !READ_ONCE(edge->told);
-	return READ_ONCE(*bgdma_edge_next(edge)) !=
-	       READ_ONCE(*bgdma_edge_end(edge));
+	return READ_ONCE(edge->greet) || READ_ONCE(*bgdma_edge_next(edge)) !=
+					 READ_ONCE(*bgdma_edge_end(edge));
 }
 
 /**
@@ -177,6 +177,23 @@ static int bgdma_edge_tell(struct bgdma_edge *edge)
 	return ret;
 }
 
+/* The neighbour takes it if he is there, bound or not. Who is not refuses it. */
+static int bgdma_edge_greet(struct bgdma_edge *edge)
+{
+	struct bgdma_stream *s = &edge->s;
+	int ret;
+
+	bgdma_edge_head(edge, &(struct bgdma_tree_head) {
+		.kind = BGDMA_TREE_HELLO,
+	});
+	s->x.desc.cookie = cpu_to_le64(edge->who.incarnation);
+	s->x.slice.pieces = 0;
+	ret = s->ctx->partition->fabric->tree(s, &s->x.slice, 0);
+	if (ret == BGDMA_STEP_DONE || ret == BGDMA_STEP_SENT)
+		WRITE_ONCE(edge->greet, false);
+	return ret;
+}
+
 /* A packet was sent, or was not. Slots that it was the last to need are free. */
 static void bgdma_edge_sent(struct bgdma_edge *edge, bool sent)
 {
@@ -214,6 +231,8 @@ int bgdma_edge_run(struct bgdma_stream *s)
 	/* And then who it was: bgdma_class_break(). */
 	if (smp_load_acquire(&cls->code) || READ_ONCE(cls->leaving))
 		return bgdma_edge_tell(edge);
+	if (READ_ONCE(edge->greet))
+		return bgdma_edge_greet(edge);
 	spin_lock(&cls->lock);
 	any = bgdma_edge_fill(edge);
 	spin_unlock(&cls->lock);

@@ -119,6 +119,7 @@ struct bgdma_post {
  * @cls: class
  * @id: enum bgdma_edge_id
  * @there: there is such a neighbour
+ * @greet: it is behind a link, and was not greeted yet
  * @told: it knows that the class is broken, or that the context left, or cannot be told
  * @left: it takes part no more
  * @who: it
@@ -128,6 +129,7 @@ struct bgdma_edge {
 	struct bgdma_class *cls;
 	u32 id;
 	bool there;
+	bool greet;
 	bool told;
 	bool left;
 	struct bgdma_principal who;

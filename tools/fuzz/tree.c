@@ -283,6 +283,32 @@ static void other_brings(struct input *in, enum who who, bool honest)
 	f.gave[who]++;
 }
 
+/* A neighbour, or who takes this member for one. */
+static void other_greets(struct input *in)
+{
+	enum who who = CHILD + take(in, 1) % (WHOS - CHILD);
+	struct bgdma_xfer *x = &f.flow[who].x;
+	struct bgdma_payload p = {};
+	struct bgdma_class was = *f.cls;
+	u64 whom = take(in, 1) % 8;
+
+	*x = (struct bgdma_xfer) {
+		.desc = {
+			.op = BGDMA_OP_TREE_ALLREDUCE, .cookie = whom,
+			.class_prio = take(in, 1) % BGDMA_CLASSES_MAX,
+			.epoch = take(in, 1), .inj_ctr = BGDMA_NONE,
+			.rec_ctr = BGDMA_NONE,
+		},
+	};
+	*bgdma_tree_head(&x->desc) = (struct bgdma_tree_head) {
+		.kind = BGDMA_TREE_HELLO,
+	};
+	must(bgdma_collect_arrive(&f.ctx, &f.flow[who], &p, 0) ==
+	     (whom == f.ctx.who.incarnation ? BGDMA_STEP_DONE :
+					      BGDMA_E_NO_PEER));
+	must(!memcmp(f.cls, &was, sizeof(was)));
+}
+
 /* ---- Edges --------------------------------------------------------------- */
 
 static void look_at_packet(u32 id, const struct bgdma_payload *p, u32 n)
@@ -305,6 +331,17 @@ static void look_at_packet(u32 id, const struct bgdma_payload *p, u32 n)
 		must(f.cls->leaving && !f.cls->code && !n);
 		return;
 	}
+	if (head->kind == BGDMA_TREE_HELLO) {
+		const struct bgdma_edge *edge = &f.cls->edge[id];
+
+		must(edge->greet && !f.cls->code && !n && !number);
+		must(d->dst_rank == edge->who.rank && !d->length &&
+		     d->cookie == edge->who.incarnation);
+		f.greeted[id] = true;
+		return;
+	}
+	/* Before anything else. */
+	must(f.greeted[id] == is_far(f.cls->edge[id].who.rank));
 	must(!f.cls->code && head->index == number);
 	must(head->kind == BGDMA_TREE_PART || id == BGDMA_EDGE_UP);
 	must(f.lied || head->kind == BGDMA_TREE_PART);
@@ -333,20 +370,20 @@ static int fabric_tree(struct bgdma_stream *s, const struct bgdma_payload *p,
 }
 
 /* Who dies does so later. */
-static bool fabric_gone(struct bgdma_partition *part,
+static int fabric_there(struct bgdma_partition *part,
 			const struct bgdma_principal *who)
 {
-	return false;
+	return is_far(who->rank) ? -EREMOTE : 1;
 }
 
 static const struct bgdma_fabric_ops fabric = {
-	.tree = fabric_tree, .gone = fabric_gone,
+	.tree = fabric_tree, .there = fabric_there,
 };
 
 static void edge_runs(u32 id, int answer)
 {
 	struct bgdma_edge *edge = &f.cls->edge[id];
-	bool broken = f.cls->code;
+	bool broken = f.cls->code, greets = edge->greet;
 	int ret;
 
 	if (!edge->there || !bgdma_edge_fetch(&edge->s))
@@ -354,8 +391,10 @@ static void edge_runs(u32 id, int answer)
 	f.answer = answer;
 	ret = bgdma_edge_run(&edge->s);
 	must(ret == answer || (ret == BGDMA_STEP_AGAIN && broken));
-	f.sent[id] += !broken && (ret == BGDMA_STEP_DONE ||
-				  ret == BGDMA_STEP_SENT);
+	if (!broken && greets && ret == answer)
+		must(edge->greet == (answer < 0 && answer != BGDMA_STEP_SENT));
+	f.sent[id] += !broken && !greets && (ret == BGDMA_STEP_DONE ||
+					     ret == BGDMA_STEP_SENT);
 	bgdma_class_progress(f.cls);
 }
 
@@ -395,6 +434,10 @@ static void finish(struct input *in)
 {
 	u32 before, after = 0, rounds, i;
 
+	/* A greeting is no packet of a collective: it would look like no progress. */
+	for (i = 0; i < BGDMA_EDGES; i++)
+		if (f.cls->edge[i].greet)
+			edge_runs(i, BGDMA_STEP_DONE);
 	for (rounds = 0; rounds < 8 * PACKETS_MAX; rounds++) {
 		before = after;
 		core_brings(in);
@@ -486,6 +529,7 @@ static void begin(struct input *in)
 						     .incarnation = i + 1 };
 	f.partition.size = 8;
 	f.partition.fabric = &fabric;
+	f.far = how & 0x40;
 	f.ctx = (struct bgdma_ctx) {
 		.partition = &f.partition, .rank = rank, .id = 1,
 		.who = { .rank = rank, .ctx = 1, .incarnation = rank + 1 },
@@ -550,6 +594,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		default:
 			if (what >= 0xe0)
 				loses(&in);
+			else if (what >= 0xc0)
+				other_greets(&in);
 		}
 		settle();
 		if (steps % 32 == 0)

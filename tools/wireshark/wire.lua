@@ -27,7 +27,7 @@ local function is_tree(op)
 	return op >= 7 and op <= 9
 end
 
-local TREE_KINDS = {[0] = "part", "differ", "broken", "left"}
+local TREE_KINDS = {[0] = "part", "differ", "broken", "left", "hello"}
 
 local ATOMIC_OPS = {[0] = "read", "add", "mul", "min", "max", "and", "or", "xor",
 	"swap", "cas"}

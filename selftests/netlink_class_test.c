@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Classes of the combining network whose next member is behind a link: it is greeted
+ * when the class is bound, so that its end, and that of its kernel, is found out where
+ * nothing else was ever sent to it.
+ */
+#include <sched.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "netlink_data.h"
+#include "tree.h"
+
+#define CTX	5
+/* In the head of a packet on an edge: kernel/engine/tree.h. */
+#define KIND_AT	18
+#define LEFT	3
+#define HELLO	4
+
+FIXTURE(class) {
+	struct link l;
+	int sock;
+	struct hello_frame hello;
+	struct end e;
+	struct data_frame f;
+	struct ack_frame ack;
+};
+
+FIXTURE_SETUP(class)
+{
+	ASSERT_EQ(0, unshare(CLONE_NEWNET));
+	if (rt_veth())
+		SKIP(return, "needs veth");
+	ASSERT_EQ(0, line_to_us(&self->l, &self->sock, &self->hello, &self->e));
+	ack_new(&self->ack);
+}
+
+FIXTURE_TEARDOWN(class)
+{
+	close(self->sock);
+	link_close(&self->l);
+}
+
+/* Node 0 binds a class whose root is at ours; 0: it was greeted, in @f. */
+static int greeted(struct node *n, int sock, struct data_frame *f)
+{
+	const struct bgdma_group_member who[] = {
+		{ .rank = WE, .ctx = CTX, .incarnation = INC },
+		{ .rank = n->at.rank, .ctx = n->at.ctx,
+		  .incarnation = n->at.incarnation },
+	};
+	int err;
+
+	err = class_bind(n, &(struct bgdma_class_bind){
+		.number = CLASS, .instance = INSTANCE, .rank = 1,
+		.member_count = 2, .members = (uintptr_t)who });
+	if (err)
+		return err;
+	return next_frame(sock, BGDMA_FRAME_DATA, f, sizeof(*f)) ? 0 : -ETIME;
+}
+
+#define GREETED() \
+	ASSERT_EQ(0, greeted(&self->e.n, self->sock, &self->f))
+
+#define ANSWER(results) \
+	ASSERT_TRUE(send_ack(self->sock, &self->f, self->f.frame.psn + 1, \
+			     results, &self->ack))
+
+/* The class is broken, by the root. */
+#define BROKEN(code_) do { \
+	struct bgdma_event e_; \
+	\
+	ASSERT_TRUE(event_wait(&self->e.n, BGDMA_EVENT_CLASS, &e_)); \
+	EXPECT_EQ(code_, e_.code); \
+	EXPECT_EQ(WE, e_.peer_rank); \
+	EXPECT_EQ(CTX, e_.peer_ctx); \
+	EXPECT_EQ(CLASS, e_.object); \
+} while (0)
+
+static bool events(const struct node *n)
+{
+	return load(&n->kctl->events_tail) != n->events_head;
+}
+
+/* There is a frame of data: others are dropped. */
+static bool to_read(int sock)
+{
+	struct {
+		struct ether_header eth;
+		struct bgdma_frame f;
+	} __attribute__((packed)) in;
+
+	while (recv(sock, &in, sizeof(in), MSG_PEEK | MSG_DONTWAIT) > 0) {
+		if (in.f.type == BGDMA_FRAME_DATA)
+			return true;
+		(void)recv(sock, &in, sizeof(in), 0);
+	}
+	return false;
+}
+
+/* ---- We are greeted ------------------------------------------------------- */
+
+TEST_F(class, dp7_a_neighbour_behind_a_link_is_greeted_once)
+{
+	const struct bgdma_desc *d = &self->f.packet[0].desc;
+
+	GREETED();
+	EXPECT_EQ(1, self->f.frame.packets);
+	EXPECT_EQ(WE, self->f.frame.dst_rank);
+	EXPECT_EQ(0, self->f.packet[0].bytes);
+	EXPECT_EQ(BGDMA_OP_TREE_ALLREDUCE, d->op);
+	EXPECT_EQ(HELLO, d->u.inline_data[KIND_AT]);
+	EXPECT_EQ(CLASS, d->class_prio);
+	EXPECT_EQ(INSTANCE, d->epoch);
+	EXPECT_EQ(CTX, d->dst_ctx);
+	EXPECT_EQ(INC, d->cookie);
+	ANSWER(0);
+	/* What comes next is that it leaves. */
+	ASSERT_TRUE(until(class_unbind(&self->e.n, CLASS, 0) == -EBUSY &&
+			  to_read(self->sock)));
+	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &self->f,
+			       sizeof(self->f)));
+	EXPECT_EQ(LEFT, d->u.inline_data[KIND_AT]);
+	ANSWER(0);
+	EXPECT_TRUE(until(class_unbind(&self->e.n, CLASS, 0) != -EBUSY));
+	EXPECT_FALSE(events(&self->e.n));
+}
+
+TEST_F(class, x3_one_that_is_not_there_any_more)
+{
+	GREETED();
+	self->ack.result[0] = (struct bgdma_wire_result) {
+		.id = self->f.packet[0].id, .psn = self->f.frame.psn,
+		.code = BGDMA_E_NO_PEER,
+	};
+	ANSWER(1);
+	BROKEN(BGDMA_E_PEER_DOWN);
+}
+
+/* All that it ever had to say was that it is there. */
+TEST_F(class, x3_its_kernel_leaves)
+{
+	struct state_frame state;
+
+	GREETED();
+	ANSWER(0);
+	usleep(20000);
+	EXPECT_FALSE(events(&self->e.n));
+	state_new(&state, PARTITION, US, 9, WE);
+	state.state.flags = BGDMA_WIRE_STATE_BYE;
+	ASSERT_TRUE(send_state(self->sock, &state));
+	BROKEN(BGDMA_E_PEER_DOWN);
+}
+
+TEST_F(class, x3_its_kernel_is_not_heard_any_more)
+{
+	ASSERT_EQ(0, link_timeout(&self->l, 700));
+	ASSERT_TRUE(send_hello(self->sock, &self->hello));
+	GREETED();
+	ANSWER(0);
+	BROKEN(BGDMA_E_PEER_DOWN);
+}
+
+TEST_F(class, x3_its_kernel_answers_nothing)
+{
+	ASSERT_EQ(0, link_timeout(&self->l, 700));
+	GREETED();
+	EXPECT_TRUE(until(({
+		send_hello(self->sock, &self->hello);
+		usleep(20000);
+		events(&self->e.n);
+	})));
+	BROKEN(BGDMA_E_TIMEOUT);
+}
+
+/* ---- We greet ------------------------------------------------------------- */
+
+static void greet(struct data_frame *f, const struct node *n, uint32_t psn,
+		  uint64_t whom)
+{
+	struct bgdma_desc d = {
+		.op = BGDMA_OP_TREE_ALLREDUCE, .class_prio = CLASS,
+		.inj_ctr = BGDMA_NONE, .rec_ctr = BGDMA_NONE,
+		.dst_rank = n->at.rank, .dst_ctx = (uint16_t)n->at.ctx,
+		.epoch = INSTANCE, .cookie = whom,
+	};
+	struct bgdma_wire_packet *p;
+
+	d.u.inline_data[KIND_AT] = HELLO;
+	data_new(f, 1U << 30 | 5, psn);
+	f->frame.flow_ctx = CTX;
+	p = add(f, &d, 0, 0, 0);
+	memcpy(p->desc.u.inline_data, d.u.inline_data, sizeof(d.u.inline_data));
+}
+
+/* The code of the answer to what is in self->f. */
+#define ANSWERED(code_) do { \
+	ASSERT_TRUE(send_data(self->sock, &self->f)); \
+	ASSERT_TRUE(dealt(self->sock, self->f.frame.flow, \
+			  self->f.frame.psn + 1, &self->ack)); \
+	EXPECT_EQ(code_, self->ack.frame.packets ? \
+		  (int)self->ack.result[0].code : BGDMA_OK); \
+} while (0)
+
+TEST_F(class, dp7_who_is_greeted_need_not_have_bound_the_class)
+{
+	struct node *n = &self->e.n;
+
+	greet(&self->f, n, FIRST, n->at.incarnation);
+	ANSWERED(BGDMA_OK);
+}
+
+TEST_F(class, x3_who_came_after_is_not_who_is_greeted)
+{
+	struct node *n = &self->e.n;
+
+	greet(&self->f, n, FIRST, n->at.incarnation + 1);
+	ANSWERED(BGDMA_E_NO_PEER);
+}
+
+TEST_F(class, x3_who_is_not_there_is_not_greeted)
+{
+	struct node *n = &self->e.n;
+
+	greet(&self->f, n, FIRST, n->at.incarnation);
+	self->f.packet[0].desc.dst_ctx++;
+	ANSWERED(BGDMA_E_NO_PEER);
+}
+
+/* A greeting is nothing more: whoever sends it, a class is as it was. */
+TEST_F(class, x2_a_greeting_changes_no_class)
+{
+	struct node *n = &self->e.n;
+	uint32_t i;
+
+	ASSERT_EQ(0, class_of_two(n, n));
+	for (i = 0; i < 5; i++) {
+		greet(&self->f, n, FIRST + i, n->at.incarnation + i % 2);
+		self->f.frame.first = FIRST + i;
+		ANSWERED(i % 2 ? BGDMA_E_NO_PEER : BGDMA_OK);
+	}
+	EXPECT_FALSE(events(n));
+	EXPECT_EQ(0, class_unbind(n, CLASS, 0));
+}
+
+TEST_HARNESS_MAIN
