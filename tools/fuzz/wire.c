@@ -28,13 +28,14 @@ static bool told_tree(const struct bgdma_wire_packet *p)
 		return false;
 	if (head[2] > 1 << 30 || head[1] > head[2])
 		return false;
-	/* Part, differ, broken, left; only the first has bytes. */
+	/* Part, differ, broken, left, hello; only the first has bytes. */
 	switch (head[4] >> 16 & 255) {
 	case 0:
 		return d->length <= 4096 && !p->bytes == !d->length;
 	case 1:
 	case 2:
 	case 3:
+	case 4:
 		return !d->length;
 	}
 	return false;
