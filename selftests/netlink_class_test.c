@@ -2,7 +2,7 @@
 /*
  * Classes of the combining network whose next member is behind a link: it is greeted
  * when the class is bound, so that its end, and that of its kernel, is found out where
- * nothing else was ever sent to it.
+ * nothing else was ever sent to it; and that it tells whether the class is broken.
  */
 #include <sched.h>
 #include <unistd.h>
@@ -14,6 +14,7 @@
 #define CTX	5
 /* In the head of a packet on an edge: kernel/engine/tree.h. */
 #define KIND_AT	18
+#define BROKEN	2
 #define LEFT	3
 #define HELLO	4
 
@@ -39,6 +40,35 @@ FIXTURE_TEARDOWN(class)
 {
 	close(self->sock);
 	link_close(&self->l);
+}
+
+/* There is a frame of data for the first time: others are dropped. */
+static bool to_read(int sock)
+{
+	struct {
+		struct ether_header eth;
+		struct bgdma_frame f;
+	} __attribute__((packed)) in;
+
+	while (recv(sock, &in, sizeof(in), MSG_PEEK | MSG_DONTWAIT) > 0) {
+		if (in.f.type == BGDMA_FRAME_DATA &&
+		    !(in.f.flags & BGDMA_FRAME_AGAIN))
+			return true;
+		(void)recv(sock, &in, sizeof(in), 0);
+	}
+	return false;
+}
+
+static bool next_packet(int sock, struct data_frame *f)
+{
+	return until(to_read(sock)) &&
+	       next_frame(sock, BGDMA_FRAME_DATA, f, sizeof(*f));
+}
+
+/* What was not known to have arrived would be sent again by now. */
+static void settle(void)
+{
+	usleep(300000);
 }
 
 /* Node 0 binds a class whose root is at ours; 0: it was greeted, in @f. */
@@ -67,7 +97,7 @@ static int greeted(struct node *n, int sock, struct data_frame *f)
 			     results, &self->ack))
 
 /* The class is broken, by the root. */
-#define BROKEN(code_) do { \
+#define BREAKS(code_) do { \
 	struct bgdma_event e_; \
 	\
 	ASSERT_TRUE(event_wait(&self->e.n, BGDMA_EVENT_CLASS, &e_)); \
@@ -80,22 +110,6 @@ static int greeted(struct node *n, int sock, struct data_frame *f)
 static bool events(const struct node *n)
 {
 	return load(&n->kctl->events_tail) != n->events_head;
-}
-
-/* There is a frame of data: others are dropped. */
-static bool to_read(int sock)
-{
-	struct {
-		struct ether_header eth;
-		struct bgdma_frame f;
-	} __attribute__((packed)) in;
-
-	while (recv(sock, &in, sizeof(in), MSG_PEEK | MSG_DONTWAIT) > 0) {
-		if (in.f.type == BGDMA_FRAME_DATA)
-			return true;
-		(void)recv(sock, &in, sizeof(in), 0);
-	}
-	return false;
 }
 
 /* ---- We are greeted ------------------------------------------------------- */
@@ -118,8 +132,7 @@ TEST_F(class, dp7_a_neighbour_behind_a_link_is_greeted_once)
 	/* What comes next is that it leaves. */
 	ASSERT_TRUE(until(class_unbind(&self->e.n, CLASS, 0) == -EBUSY &&
 			  to_read(self->sock)));
-	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &self->f,
-			       sizeof(self->f)));
+	ASSERT_TRUE(next_packet(self->sock, &self->f));
 	EXPECT_EQ(LEFT, d->u.inline_data[KIND_AT]);
 	ANSWER(0);
 	EXPECT_TRUE(until(class_unbind(&self->e.n, CLASS, 0) != -EBUSY));
@@ -134,7 +147,7 @@ TEST_F(class, x3_one_that_is_not_there_any_more)
 		.code = BGDMA_E_NO_PEER,
 	};
 	ANSWER(1);
-	BROKEN(BGDMA_E_PEER_DOWN);
+	BREAKS(BGDMA_E_PEER_DOWN);
 }
 
 /* All that it ever had to say was that it is there. */
@@ -144,21 +157,21 @@ TEST_F(class, x3_its_kernel_leaves)
 
 	GREETED();
 	ANSWER(0);
-	usleep(20000);
+	settle();
 	EXPECT_FALSE(events(&self->e.n));
 	state_new(&state, PARTITION, US, 9, WE);
 	state.state.flags = BGDMA_WIRE_STATE_BYE;
 	ASSERT_TRUE(send_state(self->sock, &state));
-	BROKEN(BGDMA_E_PEER_DOWN);
+	BREAKS(BGDMA_E_PEER_DOWN);
 }
 
 TEST_F(class, x3_its_kernel_is_not_heard_any_more)
 {
-	ASSERT_EQ(0, link_timeout(&self->l, 700));
-	ASSERT_TRUE(send_hello(self->sock, &self->hello));
 	GREETED();
 	ANSWER(0);
-	BROKEN(BGDMA_E_PEER_DOWN);
+	settle();
+	ASSERT_EQ(0, link_timeout(&self->l, 700));
+	BREAKS(BGDMA_E_PEER_DOWN);
 }
 
 TEST_F(class, x3_its_kernel_answers_nothing)
@@ -170,7 +183,7 @@ TEST_F(class, x3_its_kernel_answers_nothing)
 		usleep(20000);
 		events(&self->e.n);
 	})));
-	BROKEN(BGDMA_E_TIMEOUT);
+	BREAKS(BGDMA_E_TIMEOUT);
 }
 
 /* ---- We greet ------------------------------------------------------------- */
@@ -225,6 +238,39 @@ TEST_F(class, x3_who_is_not_there_is_not_greeted)
 	greet(&self->f, n, FIRST, n->at.incarnation);
 	self->f.packet[0].desc.dst_ctx++;
 	ANSWERED(BGDMA_E_NO_PEER);
+}
+
+/* It had not bound the class when it was told, and refused to hear of it. */
+TEST_F(class, x3_who_binds_a_broken_class_is_told_once_more)
+{
+	const struct bgdma_desc *d = &self->f.packet[0].desc;
+	struct node *n = &self->e.n;
+
+	GREETED();
+	ANSWER(0);
+	EXPECT_EQ(-EBUSY, class_unbind(n, CLASS, BGDMA_CLASS_BREAK));
+	ASSERT_TRUE(next_packet(self->sock, &self->f));
+	EXPECT_EQ(BROKEN, d->u.inline_data[KIND_AT]);
+	self->ack.result[0] = (struct bgdma_wire_result) {
+		.id = self->f.packet[0].id, .psn = self->f.frame.psn,
+		.code = BGDMA_E_CLASS,
+	};
+	ANSWER(1);
+	greet(&self->f, n, FIRST, n->at.incarnation);
+	ASSERT_TRUE(send_data(self->sock, &self->f));
+	ASSERT_TRUE(next_packet(self->sock, &self->f));
+	EXPECT_EQ(BROKEN, d->u.inline_data[KIND_AT]);
+	EXPECT_EQ(BGDMA_E_CANCELLED, d->u.inline_data[KIND_AT + 1]);
+	ack_new(&self->ack);
+	ANSWER(0);
+	/* Whoever greets again and again keeps nobody in his class. */
+	greet(&self->f, n, FIRST + 1, n->at.incarnation);
+	self->f.frame.first = FIRST;
+	EXPECT_TRUE(until(({
+		send_data(self->sock, &self->f);
+		class_unbind(n, CLASS, 0) != -EBUSY;
+	})));
+	EXPECT_FALSE(to_read(self->sock));
 }
 
 /* A greeting is nothing more: whoever sends it, a class is as it was. */

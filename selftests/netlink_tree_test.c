@@ -297,7 +297,7 @@ TEST_F(tree, dp7_who_is_missing)
 		EXPECT_TRUE(until(all_in(&self->l, BGDMA_CLASS_STATE_IDLE,
 					 &self->s)));
 	}
-	/* And so it was counted. */
+	/* And so it was counted, each edge's greeting, too. */
 	for (i = 0; i < MEMBERS; i++) {
 		const struct shown *s = &self->s.m[i];
 
@@ -305,9 +305,11 @@ TEST_F(tree, dp7_who_is_missing)
 		EXPECT_EQ(MEMBERS, s->value[BGDMA_A_TREE_COLLECTIVES]);
 		EXPECT_EQ(MEMBERS * children(i),
 			  s->value[BGDMA_A_TREE_COMBINED]);
-		EXPECT_EQ(i ? MEMBERS : 0, s->edge[0].packets);
-		EXPECT_EQ(children(i) > 0 ? MEMBERS : 0, s->edge[1].packets);
-		EXPECT_EQ(children(i) > 1 ? MEMBERS : 0, s->edge[2].packets);
+		EXPECT_EQ(i ? 1 + MEMBERS : 0, s->edge[0].packets);
+		EXPECT_EQ(children(i) > 0 ? 1 + MEMBERS : 0,
+			  s->edge[1].packets);
+		EXPECT_EQ(children(i) > 1 ? 1 + MEMBERS : 0,
+			  s->edge[2].packets);
 	}
 }
 
@@ -342,11 +344,11 @@ TEST_F(tree, dp7_edges_are_counted)
 		begin(&self->t, i, BGDMA_OP_TREE_ALLREDUCE, ADD, 64);
 	EXPECT_TRUE(until(all_in(&self->l, BGDMA_CLASS_STATE_IDLE, &self->s) &&
 			  self->s.m[1].value[BGDMA_A_TREE_OLDEST] == 1));
-	/* Its own, and one to each of three neighbours. */
-	EXPECT_TRUE(until(ctx_packets(&self->l, 1) == 4));
+	/* Its own, and one to each of three neighbours, who were greeted. */
+	EXPECT_TRUE(until(ctx_packets(&self->l, 1) == 7));
 	EXPECT_TRUE(until(!class_unbind(&self->t.m[1].n, CLASS, 0)));
 	/* And to each the word that it left. */
-	EXPECT_EQ(7, ctx_packets(&self->l, 1));
+	EXPECT_EQ(10, ctx_packets(&self->l, 1));
 }
 
 /* Nobody has come but one; whoever has not begun knows nothing of it. */

@@ -227,9 +227,16 @@ TEST_F(broken, x3_in_the_middle)
 	}
 }
 
+/* In a process, that contributes when all others have bound the class. */
+struct apart {
+	struct tree t;
+	bool bound;
+};
+
 static int member_process(void *arg)
 {
-	struct tree *t = arg;
+	struct apart *apart = arg;
+	struct tree *t = &apart->t;
 	struct member *m = &t->m[4];
 	struct bgdma_desc d;
 
@@ -237,6 +244,8 @@ static int member_process(void *arg)
 	while (!load(&t->who[0].incarnation))
 		sched_yield();
 	must(tree_bind(t, 4, CLASS, 4));
+	while (!load(&apart->bound))
+		sched_yield();
 	d = d_sum(m, 8);
 	tree_begin(m, &d);
 	return 0;
@@ -244,7 +253,8 @@ static int member_process(void *arg)
 
 TEST(x3_a_process_that_is_killed)
 {
-	struct tree *t = shared(sizeof(*t));
+	struct apart *apart = shared(sizeof(*apart));
+	struct tree *t = &apart->t;
 	pid_t pid;
 	__u32 i;
 
@@ -253,12 +263,13 @@ TEST(x3_a_process_that_is_killed)
 	for (i = 1; i < COUNT; i++)
 		if (i != 4)
 			tree_member(t, i);
-	pid = start_child(member_process, t);
+	pid = start_child(member_process, apart);
 	ASSERT_TRUE(until(load(&t->who[4].incarnation)));
 	tree_member(t, 0);
 	for (i = 0; i < COUNT; i++)
 		if (i != 4)
 			ASSERT_EQ(0, tree_bind(t, i, CLASS, 4));
+	store(&apart->bound, true);
 	/* It has contributed, or is killed before. */
 	kill_child(pid, SIGKILL);
 	for (i = 1; i < COUNT; i++) {
@@ -272,29 +283,53 @@ TEST(x3_a_process_that_is_killed)
 			EXPECT_EQ(BGDMA_E_PEER_DOWN, tree_end(&t->m[i]));
 }
 
-/* It leaves the class, and takes what is under way with it. */
-/* Nothing ever came from it, nor would anything have gone to it. */
-TEST(x3_who_died_before_the_bind_is_named)
+/*
+ * Nothing ever came from it, nor would anything go to it. The first who sees it has said
+ * so before those behind it are there.
+ */
+static bool names(struct tree *t, __u32 i, __u32 dead)
 {
-	struct tree *t = calloc(1, sizeof(*t));
 	struct bgdma_event e;
-	uint32_t i;
 
-	partition_new("8x1x1", "");
-	t->count = 3;
-	for (i = 0; i < t->count; i++)
-		tree_member(t, i);
-	node_close(&t->m[0].n);
-	for (i = 1; i < t->count; i++) {
-		ASSERT_EQ(0, tree_bind(t, i, CLASS, 4));
-		ASSERT_TRUE(event_wait(&t->m[i].n, BGDMA_EVENT_CLASS, &e));
-		EXPECT_EQ(BGDMA_E_PEER_DOWN, e.code);
-		EXPECT_EQ(0, e.peer_rank);
-		node_close(&t->m[i].n);
-	}
-	free(t);
+	return event_wait(&t->m[i].n, BGDMA_EVENT_CLASS, &e) &&
+	       e.code == BGDMA_E_PEER_DOWN && e.peer_rank == dead;
 }
 
+static bool all_name_the_dead(__u32 dead)
+{
+	struct tree *t = calloc(1, sizeof(*t));
+	const __u32 first = 1;
+	bool all;
+	__u32 i;
+
+	t->count = 5;
+	for (i = 0; i < t->count; i++)
+		tree_member(t, i);
+	node_close(&t->m[dead].n);
+	must(tree_bind(t, first, CLASS, 4));
+	all = names(t, first, dead);
+	for (i = 0; i < t->count; i++)
+		if (i != dead && i != first)
+			must(tree_bind(t, i, CLASS, 4));
+	for (i = 0; i < t->count; i++)
+		if (i != dead && i != first)
+			all = all && names(t, i, dead);
+	for (i = 0; i < t->count; i++)
+		if (i != dead)
+			node_close(&t->m[i].n);
+	free(t);
+	return all;
+}
+
+TEST(x3_who_died_before_the_bind_is_named)
+{
+	partition_new("8x1x1", "");
+	EXPECT_TRUE(all_name_the_dead(0));
+	/* Also by a root that takes part with nobody else. */
+	EXPECT_TRUE(all_name_the_dead(3));
+}
+
+/* It leaves the class, and takes what is under way with it. */
 TEST_F(broken, dp7_who_breaks_it_is_named)
 {
 	__u32 i;

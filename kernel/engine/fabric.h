@@ -38,7 +38,6 @@ struct bgdma_partition;
  * @flush: of one with a tx: a run is over, what is ready goes on its way
  * @end: of one with a tx: it was killed, nothing of it is on its way any more
  * @left: a context is gone, with all of its streams; or NULL
- * @there: is a context there? 1, 0, or -EREMOTE: what is sent to it shows that
  * @turn: of one of BGDMA_KIND_FLOW: bytes to deliver at most; what is left of them
  *
  * The first six return BGDMA_STEP_DONE, BGDMA_STEP_SENT, BGDMA_STEP_WAIT when the
@@ -71,8 +70,6 @@ struct bgdma_fabric_ops {
 	void (*flush)(struct bgdma_stream *s);
 	void (*end)(struct bgdma_stream *s);
 	void (*left)(struct bgdma_ctx *ctx);
-	int (*there)(struct bgdma_partition *part,
-		     const struct bgdma_principal *who);
 	long (*turn)(struct bgdma_stream *s, long budget);
 };
 

@@ -24,7 +24,7 @@ enum bgdma_tree_kind {
 	BGDMA_TREE_DIFFER = 1,	/* instead of one: members did not ask for the same */
 	BGDMA_TREE_BROKEN = 2,	/* the class is */
 	BGDMA_TREE_LEFT = 3,	/* its sender takes part no more */
-	BGDMA_TREE_HELLO = 4,	/* its sender is a neighbour; whoever is here takes it */
+	BGDMA_TREE_HELLO = 4,	/* its sender has bound the class */
 	BGDMA_TREE_KINDS
 };
 

@@ -241,20 +241,6 @@ static void bgdma_loopback_refused(struct bgdma_stream *s)
 	bgdma_slice_end();
 }
 
-static int bgdma_loopback_there(struct bgdma_partition *part,
-				const struct bgdma_principal *who)
-{
-	struct bgdma_ctx *ctx;
-	bool there;
-
-	ctx = bgdma_partition_peer(part, who->rank, who->ctx);
-	if (!ctx)
-		return 0;
-	there = ctx->who.incarnation == who->incarnation;
-	bgdma_busy_put(&ctx->busy);
-	return there;
-}
-
 const struct bgdma_fabric_ops bgdma_loopback = {
 	.put = bgdma_loopback_put,
 	.memfifo = bgdma_loopback_memfifo,
@@ -267,5 +253,4 @@ const struct bgdma_fabric_ops bgdma_loopback = {
 	.abort = bgdma_loopback_abort,
 	.refused = bgdma_loopback_refused,
 	.line = bgdma_line_begin,
-	.there = bgdma_loopback_there,
 };

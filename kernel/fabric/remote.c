@@ -649,13 +649,6 @@ static u32 bgdma_ether_line(struct bgdma_stream *s)
 /* --------------------------------------------------------------------- */
 /* What the stream does otherwise                                         */
 
-static int bgdma_ether_there(struct bgdma_partition *part,
-			     const struct bgdma_principal *who)
-{
-	return bgdma_is_remote(part, who->rank) ? -EREMOTE :
-						  bgdma_loopback.there(part, who);
-}
-
 const struct bgdma_fabric_ops bgdma_ether_fabric = {
 	.put = bgdma_ether_put,
 	.memfifo = bgdma_ether_memfifo,
@@ -676,6 +669,5 @@ const struct bgdma_fabric_ops bgdma_ether_fabric = {
 	.flush = bgdma_tx_turn,
 	.end = bgdma_remote_killed,
 	.left = bgdma_parting_left,
-	.there = bgdma_ether_there,
 	.turn = bgdma_rx_turn,
 };

@@ -192,36 +192,24 @@ static struct bgdma_class *bgdma_class_new(struct bgdma_ctx *ctx,
 		edge->s.who = ctx->who;
 		edge->cls = cls;
 		edge->id = i;
+		edge->greet = true;
+		edge->due = 1;
 	}
 	return cls;
 }
 
 /*
- * Who was gone before the class was there is not told of any more. One behind a link is
- * greeted: so his end is found out even if nobody ever has anything else to send.
+ * Who was gone before the class was there is not told of any more; and a neighbour's
+ * word that the class is broken may have come before it was there.
  */
-static void bgdma_class_look(struct bgdma_class *cls)
+static void bgdma_class_greet(struct bgdma_class *cls)
 {
-	struct bgdma_partition *part = cls->ctx->partition;
-	int there;
 	u32 i;
 
 	bgdma_slice_begin();
-	for (i = 0; i < BGDMA_EDGES; i++) {
-		struct bgdma_edge *edge = &cls->edge[i];
-
-		if (!edge->there)
-			continue;
-		there = part->fabric->there(part, &edge->who);
-		if (there < 0) {
-			WRITE_ONCE(edge->greet, true);
-			/* As after any other packet: bgdma_edges_wake(). */
-			smp_mb();
-			bgdma_stream_wake(&edge->s);
-		} else if (!there) {
-			bgdma_class_peer_down(cls->ctx, &edge->who);
-		}
-	}
+	for (i = 0; i < BGDMA_EDGES; i++)
+		if (cls->edge[i].there)
+			bgdma_stream_wake(&cls->edge[i].s);
 	bgdma_slice_end();
 }
 
@@ -257,7 +245,7 @@ int bgdma_class_bind(struct bgdma_ctx *ctx, const struct bgdma_class_bind *arg)
 	WRITE_ONCE(ctx->n_classes, ctx->n_classes + 1);
 	/* Against the end of a neighbour, who is gone, and then looks for classes. */
 	smp_mb();
-	bgdma_class_look(cls);
+	bgdma_class_greet(cls);
 	return 0;
 }
 

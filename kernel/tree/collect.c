@@ -489,12 +489,18 @@ static int bgdma_collect_next(struct bgdma_class *cls, struct bgdma_edge *edge,
 		    bgdma_collect_child(cls, edge, s, p, n);
 }
 
-/* It is for who is meant; a class he may not have bound yet. */
-static int bgdma_collect_hello(const struct bgdma_ctx *ctx,
+/* It is for who is meant; the class he may not have bound yet. */
+static int bgdma_collect_hello(struct bgdma_ctx *ctx, struct bgdma_class *cls,
 			       struct bgdma_stream *s)
 {
+	struct bgdma_edge *edge = NULL;
+
 	if (le64_to_cpu(s->x.desc.cookie) != ctx->who.incarnation)
 		return bgdma_fault(s, BGDMA_E_NO_PEER, ctx->rank, 0);
+	if (cls && cls->instance == le32_to_cpu(s->x.desc.epoch))
+		edge = bgdma_edge_from(cls, bgdma_principal_at(ctx, s));
+	if (edge)
+		bgdma_edge_greeted(edge, s);
 	return BGDMA_STEP_DONE;
 }
 
@@ -550,7 +556,7 @@ int bgdma_collect_arrive(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	int ret;
 
 	if (bgdma_tree_head(&s->x.desc)->kind == BGDMA_TREE_HELLO)
-		return bgdma_collect_hello(ctx, s);
+		return bgdma_collect_hello(ctx, cls, s);
 	if (!cls || cls->instance != le32_to_cpu(s->x.desc.epoch))
 		return bgdma_fault(s, BGDMA_E_CLASS, number, BGDMA_CLASSES_MAX);
 	edge = bgdma_edge_from(cls, bgdma_principal_at(ctx, s));
@@ -563,7 +569,7 @@ int bgdma_collect_arrive(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 
 	spin_lock(&cls->lock);
 	number = le32_to_cpu(bgdma_tree_head(&s->x.desc)->index);
-	/* Who sends to a broken one hears of it by and by. */
+	/* Who sends to a broken one hears of it by and by: bgdma_edge_tell(). */
 	ret = BGDMA_STEP_DONE;
 	if (!cls->code) {
 		ret = bgdma_collect_next(cls, edge, s, p, n);

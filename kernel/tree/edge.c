@@ -40,7 +40,7 @@ bool bgdma_edge_pending(const struct bgdma_stream *s)
 
 	if (unlikely(READ_ONCE(edge->cls->code) ||
 		     READ_ONCE(edge->cls->leaving)))
-		return !READ_ONCE(edge->told);
+		return READ_ONCE(edge->told) != READ_ONCE(edge->due);
 	return READ_ONCE(edge->greet) || READ_ONCE(*bgdma_edge_next(edge)) !=
 					 READ_ONCE(*bgdma_edge_end(edge));
 }
@@ -153,16 +153,27 @@ static bool bgdma_edge_fill(struct bgdma_edge *edge)
 	return true;
 }
 
+/* What was said is no longer due. */
+static void bgdma_edge_told(struct bgdma_edge *edge)
+{
+	spin_lock(&edge->cls->lock);
+	WRITE_ONCE(edge->told, edge->said);
+	spin_unlock(&edge->cls->lock);
+}
+
 /* The neighbour hears that the class is broken, or that the context left. */
 static int bgdma_edge_tell(struct bgdma_edge *edge)
 {
-	const struct bgdma_class *cls = edge->cls;
+	struct bgdma_class *cls = edge->cls;
 	/* Before who it was: bgdma_class_break(). */
 	u32 code = smp_load_acquire(&cls->code);
 	struct bgdma_stream *s = &edge->s;
 	int ret;
 
-	if (edge->told)
+	spin_lock(&cls->lock);
+	edge->said = edge->due;
+	spin_unlock(&cls->lock);
+	if (edge->told == edge->said)
 		return BGDMA_STEP_DONE;
 	bgdma_edge_head(edge, &(struct bgdma_tree_head) {
 		.rank = cpu_to_le32(cls->broken_by.rank),
@@ -173,7 +184,7 @@ static int bgdma_edge_tell(struct bgdma_edge *edge)
 	s->x.slice.pieces = 0;
 	ret = s->ctx->partition->fabric->tree(s, &s->x.slice, 0);
 	if (ret == BGDMA_STEP_DONE || ret == BGDMA_STEP_SENT)
-		WRITE_ONCE(edge->told, true);
+		bgdma_edge_told(edge);
 	return ret;
 }
 
@@ -274,11 +285,32 @@ void bgdma_edge_failed(struct bgdma_stream *s, const struct bgdma_stream *at)
 	broke = !cls->leaving && bgdma_class_break(cls, code, &by);
 	/* Who does not even take the word that it is over need not have it. */
 	if (!broke)
-		WRITE_ONCE(edge->told, true);
+		WRITE_ONCE(edge->told, edge->said);
 	spin_unlock(&cls->lock);
 	if (!broke)
 		return;
 	bgdma_slice_begin();
 	bgdma_class_broken(cls);
 	bgdma_slice_end();
+}
+
+/**
+ * bgdma_edge_greeted() - a neighbour has bound the class
+ * @edge: to it
+ * @by: stream that brings the word
+ *
+ * What it was told before it could not hear.
+ *
+ * Context: inside a slice.
+ */
+void bgdma_edge_greeted(struct bgdma_edge *edge, struct bgdma_stream *by)
+{
+	struct bgdma_class *cls = edge->cls;
+
+	spin_lock(&cls->lock);
+	if (!edge->greeted && (cls->code || cls->leaving))
+		WRITE_ONCE(edge->due, edge->due + 1);
+	edge->greeted = true;
+	spin_unlock(&cls->lock);
+	bgdma_edges_wake(cls, by);
 }

@@ -119,9 +119,13 @@ struct bgdma_post {
  * @cls: class
  * @id: enum bgdma_edge_id
  * @there: there is such a neighbour
- * @greet: it is behind a link, and was not greeted yet
- * @told: it knows that the class is broken, or that the context left, or cannot be told
+ * @greet: it was not greeted yet
+ * @greeted: it has bound the class, and said so
  * @left: it takes part no more
+ * @due: how often it is to hear that the class is broken, or that the context left:
+ *	again if it had not bound the class before
+ * @said: how often that was begun
+ * @told: how often it was sent, or could not be
  * @who: it
  */
 struct bgdma_edge {
@@ -130,8 +134,11 @@ struct bgdma_edge {
 	u32 id;
 	bool there;
 	bool greet;
-	bool told;
+	bool greeted;
 	bool left;
+	u8 due;
+	u8 said;
+	u8 told;
 	struct bgdma_principal who;
 };
 
@@ -269,6 +276,7 @@ int bgdma_edge_fetch(struct bgdma_stream *s);
 int bgdma_edge_run(struct bgdma_stream *s);
 bool bgdma_edge_pending(const struct bgdma_stream *s);
 void bgdma_edge_failed(struct bgdma_stream *s, const struct bgdma_stream *at);
+void bgdma_edge_greeted(struct bgdma_edge *edge, struct bgdma_stream *by);
 
 /* collect.c */
 u32 bgdma_collect_begin(struct bgdma_stream *s);

@@ -289,23 +289,34 @@ static void other_greets(struct input *in)
 	enum who who = CHILD + take(in, 1) % (WHOS - CHILD);
 	struct bgdma_xfer *x = &f.flow[who].x;
 	struct bgdma_payload p = {};
+	struct bgdma_edge *edge = bgdma_edge_from(f.cls, &f.other[who].who);
 	struct bgdma_class was = *f.cls;
 	u64 whom = take(in, 1) % 8;
+	bool right;
 
 	*x = (struct bgdma_xfer) {
 		.desc = {
 			.op = BGDMA_OP_TREE_ALLREDUCE, .cookie = whom,
-			.class_prio = take(in, 1) % BGDMA_CLASSES_MAX,
-			.epoch = take(in, 1), .inj_ctr = BGDMA_NONE,
+			.class_prio = NUMBER + !(take(in, 1) % 4),
+			.epoch = INSTANCE + !(take(in, 1) % 4), .inj_ctr = BGDMA_NONE,
 			.rec_ctr = BGDMA_NONE,
 		},
 	};
 	*bgdma_tree_head(&x->desc) = (struct bgdma_tree_head) {
 		.kind = BGDMA_TREE_HELLO,
 	};
+	right = whom == f.ctx.who.incarnation;
 	must(bgdma_collect_arrive(&f.ctx, &f.flow[who], &p, 0) ==
-	     (whom == f.ctx.who.incarnation ? BGDMA_STEP_DONE :
-					      BGDMA_E_NO_PEER));
+	     (right ? BGDMA_STEP_DONE : BGDMA_E_NO_PEER));
+	/* It may have to be told again, once, and that is all. */
+	if (edge && right && x->desc.class_prio == NUMBER &&
+	    x->desc.epoch == INSTANCE) {
+		must(edge->greeted && edge->due == 1 +
+		     (was.edge[edge->id].due == 2 ||
+		      (f.cls->code && !was.edge[edge->id].greeted)));
+		was.edge[edge->id].greeted = true;
+		was.edge[edge->id].due = edge->due;
+	}
 	must(!memcmp(f.cls, &was, sizeof(was)));
 }
 
@@ -341,7 +352,7 @@ static void look_at_packet(u32 id, const struct bgdma_payload *p, u32 n)
 		return;
 	}
 	/* Before anything else. */
-	must(f.greeted[id] == is_far(f.cls->edge[id].who.rank));
+	must(f.greeted[id]);
 	must(!f.cls->code && head->index == number);
 	must(head->kind == BGDMA_TREE_PART || id == BGDMA_EDGE_UP);
 	must(f.lied || head->kind == BGDMA_TREE_PART);
@@ -369,16 +380,7 @@ static int fabric_tree(struct bgdma_stream *s, const struct bgdma_payload *p,
 	return f.answer;
 }
 
-/* Who dies does so later. */
-static int fabric_there(struct bgdma_partition *part,
-			const struct bgdma_principal *who)
-{
-	return is_far(who->rank) ? -EREMOTE : 1;
-}
-
-static const struct bgdma_fabric_ops fabric = {
-	.tree = fabric_tree, .there = fabric_there,
-};
+static const struct bgdma_fabric_ops fabric = { .tree = fabric_tree };
 
 static void edge_runs(u32 id, int answer)
 {
@@ -529,7 +531,6 @@ static void begin(struct input *in)
 						     .incarnation = i + 1 };
 	f.partition.size = 8;
 	f.partition.fabric = &fabric;
-	f.far = how & 0x40;
 	f.ctx = (struct bgdma_ctx) {
 		.partition = &f.partition, .rank = rank, .id = 1,
 		.who = { .rank = rank, .ctx = 1, .incarnation = rank + 1 },

@@ -42,7 +42,6 @@ static struct {
 	u32 sent[BGDMA_EDGES];
 	bool greeted[BGDMA_EDGES];
 	bool lied, differs, dead;
-	bool far;		/* nodes of odd rank are behind links */
 	u32 who, events, code;
 	int answer;
 } f;
@@ -58,11 +57,6 @@ static bool there(enum who who)
 	default:
 		return who == OWN;
 	}
-}
-
-static bool is_far(u32 rank)
-{
-	return f.far && rank % 2;
 }
 
 static bool root(void)
