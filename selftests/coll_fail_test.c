@@ -177,8 +177,21 @@ static int fail_each(uint32_t rank, uint32_t size, void *arg)
 
 /* ---- Splits ------------------------------------------------------------- */
 
-/* Who cannot go on tells the others: none of them waits for him. */
-static int split_once(struct caller *c, uint32_t flags, uint32_t n)
+static bool all_have_it(void)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < JOB; i++)
+		n += load(&board->value[i]) == 0;
+	return n == JOB;
+}
+
+/*
+ * Who cannot go on tells the others: none of them waits for him. A group that all have
+ * is the same at all.
+ */
+static int split_once(struct caller *c, uint32_t rank, uint32_t flags,
+		      uint32_t n)
 {
 	const struct bgdma_split_attr attr = { .flags = flags };
 	struct bgdma_coll_group *group = NULL;
@@ -190,7 +203,10 @@ static int split_once(struct caller *c, uint32_t flags, uint32_t n)
 	ret = bgdma_coll_split(c->coll, &attr, &group);
 	until_fault = 0;
 	require(!ret == !!group);
+	store(&board->value[rank], ret);
 	meet(c);
+	if (all_have_it())
+		require_is(0, bgdma_coll_barrier(group));
 	bgdma_coll_group_destroy(group);
 	if (n)
 		store(&board->turn, faults ? 0 : 1);
@@ -213,7 +229,7 @@ static int split_each(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, caller_open(&c, 1));
 	for (i = 0; i < 2; i++) {
 		for (n = 1; n < 1000; n++) {
-			ret = split_once(&c, flags[i],
+			ret = split_once(&c, rank, flags[i],
 					 rank == *victim ? n : 0);
 			if (ret == -EAGAIN)
 				break;

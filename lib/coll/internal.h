@@ -97,6 +97,7 @@ struct step {
 /*
  * @serial: of the split
  * @number: of the group at the nodes, if by lines; else BGDMA_GROUPS_MAX
+ * @node: room to look at their nodes
  * @size: 0 until it is known who is a member
  * @said: SAID_*, by rank in the job
  * @ready: other members that have said that they are, by round
@@ -126,7 +127,7 @@ struct bgdma_coll_group {
 	uint32_t serial;
 	uint32_t number;
 	uint32_t flags;
-	uint32_t *member;
+	uint32_t *member, *node;
 	uint32_t size, rank;
 	uint8_t *said;
 	uint32_t ready[ROUNDS];

@@ -54,20 +54,18 @@ static int node_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* No node twice. */
+/* No node twice. Whether it is so no two members may see differently. */
 static bool alone_on_nodes(const struct bgdma_coll_group *g)
 {
-	uint32_t *node = calloc(g->size, sizeof(*node)), i;
-	bool alone = node;
+	uint32_t *node = g->node, i;
 
-	for (i = 0; node && i < g->size; i++)
+	for (i = 0; i < g->size; i++)
 		node[i] = peer_of(g, i)->node;
-	if (node)
-		qsort(node, g->size, sizeof(*node), node_compare);
-	for (i = 1; alone && i < g->size; i++)
-		alone = node[i] != node[i - 1];
-	free(node);
-	return alone;
+	qsort(node, g->size, sizeof(*node), node_compare);
+	for (i = 1; i < g->size; i++)
+		if (node[i] == node[i - 1])
+			return false;
+	return true;
 }
 
 /*

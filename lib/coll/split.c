@@ -26,9 +26,10 @@ struct bgdma_coll_group *group_new(struct bgdma_coll *coll)
 		return NULL;
 	g->coll = coll;
 	g->member = calloc(size, sizeof(*g->member));
+	g->node = calloc(size, sizeof(*g->node));
 	g->said = calloc(size, sizeof(*g->said));
 	g->gone = calloc(size, sizeof(*g->gone));
-	if (!g->member || !g->said || !g->gone) {
+	if (!g->member || !g->node || !g->said || !g->gone) {
 		group_free(g);
 		return NULL;
 	}
@@ -40,6 +41,7 @@ void group_free(struct bgdma_coll_group *g)
 {
 	free(g->said);
 	free(g->gone);
+	free(g->node);
 	free(g->member);
 	free(g->desc);
 	pieces_free(g);
@@ -52,21 +54,24 @@ static void group_end(struct bgdma_coll_group *g)
 	struct bgdma_coll *coll = g->coll;
 	uint32_t size = bgdma_endpoint_size(coll->ep);
 	struct bgdma_coll_group spare = {
-		.coll = coll, .member = g->member, .said = g->said,
-		.gone = g->gone,
+		.coll = coll, .member = g->member, .node = g->node,
+		.said = g->said, .gone = g->gone,
 	};
 
-	if (coll->spare) {
-		group_free(g);
-		return;
-	}
 	free(g->desc);
 	pieces_free(g);
 	*g = spare;
 	memset(g->said, 0, size * sizeof(*g->said));
 	memset(g->gone, 0, size * sizeof(*g->gone));
 	group_clear(g);
-	coll->spare = g;
+	bgdma_endpoint_lock(coll->ep);
+	if (!coll->spare) {
+		coll->spare = g;
+		g = NULL;
+	}
+	bgdma_endpoint_unlock(coll->ep);
+	if (g)
+		group_free(g);
 }
 
 /* ---- Who is in it ------------------------------------------------------ */
@@ -265,20 +270,18 @@ static bool engines_ready(void *arg)
 	return all_ready(arg, ROUND_ENGINES);
 }
 
-/* Also what makes members hear of each other's death. */
-static int meet(struct bgdma_coll_group *g, unsigned int round, bool refused)
+/* Each member hears it, but those who are gone: whether they are missed shows then. */
+static int ready_tell(struct bgdma_coll_group *g, unsigned int round,
+		      bool refused)
 {
 	struct bgdma_send_attr send = {
 		.operation = g->coll->ready_id, .type = BGDMA_COLLECTIVE,
 		.word = (uint64_t)g->serial << 3 | round << 1 | refused,
 	};
-	bool (*const ready[ROUNDS])(void *arg) = {
-		first_ready, second_ready, engines_ready,
-	};
 	uint32_t i;
-	int ret = 0;
+	int ret;
 
-	for (i = 0; !ret && i < g->size; i++) {
+	for (i = 0; i < g->size; i++) {
 		if (i == g->rank)
 			continue;
 		send.dest = g->member[i];
@@ -286,11 +289,27 @@ static int meet(struct bgdma_coll_group *g, unsigned int round, bool refused)
 		       -EAGAIN) {
 			ret = bgdma_endpoint_wait(g->coll->ep, -1);
 			if (ret && ret != -EINTR)
-				break;
+				return ret;
 		}
-		if (ret == -EHOSTDOWN)
+		if (ret == -EHOSTDOWN) {
+			bgdma_endpoint_lock(g->coll->ep);
 			g->dead = send.dest;
+			bgdma_endpoint_unlock(g->coll->ep);
+		} else if (ret) {
+			return ret;
+		}
 	}
+	return 0;
+}
+
+/* Also what makes members hear of each other's death. */
+static int meet(struct bgdma_coll_group *g, unsigned int round, bool refused)
+{
+	bool (*const ready[ROUNDS])(void *arg) = {
+		first_ready, second_ready, engines_ready,
+	};
+	int ret = ready_tell(g, round, refused);
+
 	/* A signal ends it at nobody: the others would wait for us. */
 	while (!ret) {
 		ret = bgdma_endpoint_wait_until(g->coll->ep, ready[round], g,
