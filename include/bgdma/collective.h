@@ -212,8 +212,9 @@ enum bgdma_collective_kind {
  * @BGDMA_RING: from neighbour to neighbour, a block at a time
  * @BGDMA_ENGINES: the combining network does it, in groups that were split with
  *	BGDMA_SPLIT_ENGINES: broadcasts; reduce and all-reduce of integers of 16 bits and
- *	more by BGDMA_SUM, _MIN, _MAX, _BAND, _BOR and _BXOR, and of sums of floats but
- *	for BGDMA_SUM_PLAIN
+ *	more by BGDMA_SUM, _MIN, _MAX, _BAND, _BOR and _BXOR, of floats by BGDMA_MIN and
+ *	_MAX, of values with a place by BGDMA_MINLOC and _MAXLOC, and of sums of floats
+ *	but for BGDMA_SUM_PLAIN
  * @BGDMA_ALGORITHM_COUNT: number of them
  */
 enum bgdma_algorithm {

@@ -71,19 +71,25 @@ static bool is_ordered(const struct bgdma_operator *op)
 	return op->combine && op->ordered;
 }
 
+static bool engines_combine(const struct bgdma_operator *op)
+{
+	uint16_t dispatch;
+
+	return engines_dispatch(op, &dispatch);
+}
+
 /* Do the group's engines know what is to be done? */
 static bool engines_can(const struct bgdma_coll_group *g,
 			const struct bgdma_collective *what)
 {
 	uint64_t bytes = what->bytes;
-	uint16_t dispatch;
 
 	if (g->engines.number >= BGDMA_CLASSES_MAX)
 		return false;
 	if (is_reduction(what)) {
 		bytes = what->count * sum_bytes(g, what);
 		if (sum_kind(g, what) == BGDMA_SUM_PLAIN &&
-		    !engines_dispatch(what->op, &dispatch))
+		    !engines_combine(what->op) && !extreme_fits(what->op))
 			return false;
 	}
 	return bytes <= BGDMA_LENGTH_MAX;
@@ -329,6 +335,8 @@ int collective_build(struct bgdma_coll_request *r,
 		data_build(r, what, algorithm);
 	else if (sum_is_own(r->group, what))
 		sum_build(r, what, algorithm);
+	else if (algorithm == BGDMA_ENGINES && !engines_combine(what->op))
+		extreme_build(r, what);
 	else
 		reduction_build(r, what, algorithm);
 	return r->lacking ? -ENOMEM : 0;

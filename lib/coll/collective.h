@@ -259,6 +259,12 @@ void sum_build(struct bgdma_coll_request *r,
 /* What AUTO is, from the environment: 0 or -EINVAL. */
 int sum_default(uint32_t *summation);
 
+/* extreme.c: minima and maxima of floats, and with places, by the engines */
+/* Whether integers can stand for such elements; a checked operator's. */
+bool extreme_fits(const struct bgdma_operator *op);
+void extreme_build(struct bgdma_coll_request *r,
+		   const struct bgdma_collective *what);
+
 /* rooted.c */
 build_fn broadcast_linear, broadcast_tree, broadcast_ring;
 build_fn scatter_linear, gather_linear;
