@@ -285,7 +285,7 @@ static void take_part(struct member *m, __u8 class, __u32 length)
 	inject(&m->inj, &d);
 }
 
-/* A class that was broken, and one that waits for its root. */
+/* A class that was broken, and one that waits for its root; each edge was greeted. */
 TEST_F(tool, trees)
 {
 	struct tree t = { 0 };
@@ -307,10 +307,10 @@ TEST_F(tool, trees)
 				  " collectives 0\n"
 				  "    waits for its own context\n"
 				  "    child test/1.0\n"
-				  "    descriptors 0 packets 0 bytes-copied 0"
+				  "    descriptors 1 packets 1 bytes-copied 0"
 				  " errors 0 blocked 0\n"
 				  "    child test/2.0\n"
-				  "    descriptors 0 packets 0 bytes-copied 0"
+				  "    descriptors 1 packets 1 bytes-copied 0"
 				  " errors 0 blocked 0\n"))) {
 		TH_LOG("%s", self->out);
 	}
@@ -319,7 +319,7 @@ TEST_F(tool, trees)
 				 " test/1.0\n")));
 	EXPECT_EQ(0, RUN("tree show test/2 class 5"));
 	EXPECT_HAS("    parent test/0.0: waits for it\n"
-		   "    descriptors 3 packets 3 bytes-copied 10000 ");
+		   "    descriptors 4 packets 4 bytes-copied 10000 ");
 	expect_json(_metadata, "tree", "-j tree show test", self->out,
 		    sizeof(self->out));
 	EXPECT_EQ(0, RUN("tree show test waits"));
