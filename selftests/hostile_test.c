@@ -15,6 +15,7 @@
 
 #include "kselftest_harness.h"
 #include "pair.h"
+#include "tree.h"
 
 #define ATTACKER	4242
 #define WATCHES		20000
@@ -120,6 +121,22 @@ static int knock(void *arg)
 	return 0;
 }
 
+/* The same with greetings, for which nobody has to be asked. */
+static int greet(void *arg)
+{
+	const struct rec *to = arg;
+	struct node n;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		node_new(&n, 2);
+		must(class_of_two(&n, to->n));
+		must(until(!class_unbind(&n, CLASS, 0)) ? 0 : -ETIME);
+		node_close(&n);
+	}
+	return 0;
+}
+
 TEST_F(hostile, x2_who_only_knocks_leaves_no_event)
 {
 	struct bgdma_desc bad = d_nop();
@@ -131,6 +148,7 @@ TEST_F(hostile, x2_who_only_knocks_leaves_no_event)
 	ASSERT_EQ(0, rec_try(&r, n, BGDMA_ID_ANY, RING));
 	tail = load(&n->kctl->events_tail);
 	ASSERT_EQ(0, in_child(knock, &r));
+	ASSERT_EQ(0, in_child(greet, &r));
 	EXPECT_EQ(tail, load(&n->kctl->events_tail));
 	EXPECT_EQ(0, load(&n->kctl->events_lost));
 

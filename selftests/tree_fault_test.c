@@ -18,7 +18,12 @@ static int call_bind(void)
 
 static int call_unbind(void)
 {
-	return class_unbind(&t.m[0].n, OTHER, 0);
+	int ret;
+
+	/* Its greetings, and the word that it leaves, may be on their way yet. */
+	while ((ret = class_unbind(&t.m[0].n, OTHER, 0)) == -EBUSY)
+		sched_yield();
+	return ret;
 }
 
 static void prepare_bind(void)

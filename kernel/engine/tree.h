@@ -67,6 +67,16 @@ static inline bool bgdma_op_is_tree(u8 op)
 	return op >= BGDMA_OP_TREE_REDUCE && op <= BGDMA_OP_TREE_ALLREDUCE;
 }
 
+/*
+ * Whoever is greeted need not have asked for it, so it is nothing exchanged: his class
+ * hears of the other's end, and he does not.
+ */
+static inline bool bgdma_is_greeting(struct bgdma_desc *packet)
+{
+	return bgdma_op_is_tree(packet->op) &&
+	       bgdma_tree_head(packet)->kind == BGDMA_TREE_HELLO;
+}
+
 /**
  * struct bgdma_tree_ops - what the engine leaves to the combining network
  * @begin: the owner's descriptor begins: an enum bgdma_code, with s->x.fault. Of a

@@ -117,7 +117,8 @@ static void bgdma_arrive_landed(struct bgdma_rx_flow *flow,
 	s->x.done += n;
 	flow->open = !last;
 	flow->target = target->who.incarnation;
-	bgdma_loopback_talked(s->ctx, target);
+	if (!bgdma_is_greeting(&s->x.desc))
+		bgdma_loopback_talked(s->ctx, target);
 	bgdma_stat_add(s->stats.packets, 1);
 	bgdma_stat_add(s->stats.bytes_copied, n);
 }

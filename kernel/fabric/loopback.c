@@ -84,8 +84,9 @@ static struct bgdma_ctx *bgdma_target_get(struct bgdma_stream *s)
 static int bgdma_target_put(struct bgdma_stream *s, struct bgdma_ctx *target,
 			    int ret)
 {
-	/* Who only knocks is nobody whose end the target has to hear of. */
-	if (ret == BGDMA_STEP_DONE && s->peer != target)
+	/* Who only knocks, or greets, is nobody whose end the target has to hear of. */
+	if (ret == BGDMA_STEP_DONE && s->peer != target &&
+	    !bgdma_is_greeting(&s->x.desc))
 		bgdma_target_learn(s, target);
 	bgdma_busy_put(&target->busy);
 	return ret;

@@ -168,12 +168,14 @@ static int bgdma_edge_tell(struct bgdma_edge *edge)
 	/* Before who it was: bgdma_class_break(). */
 	u32 code = smp_load_acquire(&cls->code);
 	struct bgdma_stream *s = &edge->s;
+	bool due;
 	int ret;
 
 	spin_lock(&cls->lock);
 	edge->said = edge->due;
+	due = edge->told != edge->said;
 	spin_unlock(&cls->lock);
-	if (edge->told == edge->said)
+	if (!due)
 		return BGDMA_STEP_DONE;
 	bgdma_edge_head(edge, &(struct bgdma_tree_head) {
 		.rank = cpu_to_le32(cls->broken_by.rank),
@@ -183,7 +185,8 @@ static int bgdma_edge_tell(struct bgdma_edge *edge)
 	});
 	s->x.slice.pieces = 0;
 	ret = s->ctx->partition->fabric->tree(s, &s->x.slice, 0);
-	if (ret == BGDMA_STEP_DONE || ret == BGDMA_STEP_SENT)
+	/* Who does not even take the word that it is over need not have it. */
+	if (ret != BGDMA_STEP_WAIT && ret != BGDMA_STEP_AGAIN)
 		bgdma_edge_told(edge);
 	return ret;
 }
@@ -276,16 +279,14 @@ void bgdma_edge_failed(struct bgdma_stream *s, const struct bgdma_stream *at)
 	u32 code = at->x.fault.code;
 	bool broke;
 
-	/* It was there when the class was bound, and may have gone unheard yet. */
+	/* It was there when somebody named it, and has gone since. */
 	if (code == BGDMA_E_NO_PEER)
 		code = BGDMA_E_PEER_DOWN;
 	else if (!code || code > BGDMA_E_CLASS)
 		code = BGDMA_E_ABORTED;
 	spin_lock(&cls->lock);
+	/* Nothing comes of it where the class is over: that is bgdma_edge_tell()'s. */
 	broke = !cls->leaving && bgdma_class_break(cls, code, &by);
-	/* Who does not even take the word that it is over need not have it. */
-	if (!broke)
-		WRITE_ONCE(edge->told, edge->said);
 	spin_unlock(&cls->lock);
 	if (!broke)
 		return;
