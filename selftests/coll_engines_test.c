@@ -190,11 +190,14 @@ static int dies(uint32_t rank, uint32_t size, void *arg)
 {
 	int64_t value[1000] = { 0 };
 	struct bgdma_collective what = allreduce(value, 1000);
+	const struct bgdma_split_attr others = { .color = rank == 1 };
+	struct bgdma_coll_group *group;
 	struct caller c;
 	int ret;
 
 	(void)arg;
 	require_is(0, world(&c));
+	require_is(0, bgdma_coll_split(c.coll, &others, &group));
 	require_is(0, bgdma_coll_run(c.group, &what));
 	place(0, size);
 	if (rank == 1)
@@ -204,6 +207,10 @@ static int dies(uint32_t rank, uint32_t size, void *arg)
 	require_is(1, bgdma_coll_dead(c.group));
 	require_is(-EHOSTDOWN, bgdma_coll_run(c.group, &what));
 	bgdma_coll_group_destroy(c.group);
+	/* Nobody else is taken for dead. */
+	require_is(0, bgdma_coll_barrier(group));
+	require_is(BGDMA_STRANGER, bgdma_coll_dead(group));
+	bgdma_coll_group_destroy(group);
 	/* Without a fence, which waits for the dead. */
 	return member_leave(&c.m);
 }

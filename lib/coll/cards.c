@@ -177,8 +177,11 @@ int cards_exchange(struct bgdma_coll_group *g, const struct card *own,
 			break;
 		ret = 0;
 	}
-	if (!ret)
+	if (!ret) {
+		bgdma_endpoint_lock(ep);
 		ret = group_failure(g);
+		bgdma_endpoint_unlock(ep);
+	}
 	if (ret)
 		tell_all(g);
 	*cards = table->card;

@@ -126,10 +126,13 @@ static void regions_put(struct engines *e)
 void engines_end(struct bgdma_coll_group *g)
 {
 	struct engines *e = &g->engines;
-	bool broken = e->act || g->stopped || group_failure(g);
+	bool broken;
 
 	if (e->number == BGDMA_CLASSES_MAX)
 		return;
+	bgdma_endpoint_lock(g->coll->ep);
+	broken = e->act || g->stopped || group_failure(g);
+	bgdma_endpoint_unlock(g->coll->ep);
 	/* Its number stays taken where something of it may still come. */
 	if (class_unbind(g, broken ? BGDMA_CLASS_BREAK : 0)) {
 		bgdma_endpoint_lock(g->coll->ep);

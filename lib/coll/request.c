@@ -97,7 +97,7 @@ void act_done(struct act *act, int result)
 		if (result == -ECANCELED)
 			result = -EIO;
 		/* Who hears that we stop hears why. */
-		if (result == -EHOSTDOWN)
+		if (result == -EHOSTDOWN && act->kind != ACT_ENGINES)
 			coll_fail(r->group->coll, r->group->member[act->peer]);
 		coll_stop(r->group, result);
 	}

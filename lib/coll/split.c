@@ -291,13 +291,9 @@ static int ready_tell(struct bgdma_coll_group *g, unsigned int round,
 			if (ret && ret != -EINTR)
 				return ret;
 		}
-		if (ret == -EHOSTDOWN) {
-			bgdma_endpoint_lock(g->coll->ep);
-			g->dead = send.dest;
-			bgdma_endpoint_unlock(g->coll->ep);
-		} else if (ret) {
+		/* What it has said before is read first: coll_fail(). */
+		if (ret && ret != -EHOSTDOWN)
 			return ret;
-		}
 	}
 	return 0;
 }
