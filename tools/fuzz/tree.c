@@ -14,68 +14,6 @@
 
 #include "tree.h"
 
-/* ---- What must hold ------------------------------------------------------ */
-
-static u8 in_region(u32 at)
-{
-	return ((const u8 *)f.pages[at / PAGE_SIZE])[at % PAGE_SIZE];
-}
-
-/* Memory: results where they belong, and else nothing. */
-static void look_at_memory(void)
-{
-	static u8 should[COLLECTIVES * PLACE];
-	static u8 data[PACKET] __attribute__((aligned(16)));
-	u32 i;
-
-	memset(should, 0x5a, sizeof(should));
-	for (i = 0; i < landed() && !f.lied; i++) {
-		const struct collective *c = &f.c[f.of[i]];
-		u32 n = result_of(i, data);
-
-		if (c->nowhere || !bgdma_result_bytes(f.cls, &c->ask, n))
-			continue;
-		memcpy(should + f.of[i] * PLACE + 3 + offset_of(i), data, n);
-	}
-	for (i = 0; i < f.collectives * PLACE; i++) {
-		const struct bgdma_ask *ask = &f.c[i / PLACE].ask;
-
-		if (f.lied && i % PLACE >= 3 && i % PLACE < 3 + ask->total &&
-		    bgdma_result_bytes(f.cls, ask, 1))
-			continue;
-		must(in_region(i) == should[i]);
-	}
-}
-
-static void settle(void)
-{
-	const struct bgdma_class *cls = f.cls;
-	u32 i;
-
-	must(!cls->lock.held);
-	must(cls->complete - cls->base <= cls->window);
-	must(cls->result - cls->base <= cls->window);
-	must(cls->landed - cls->base <= cls->result - cls->base);
-	must(cls->up - cls->base <= cls->complete - cls->base);
-	for (i = 0; i < BGDMA_SOURCES; i++)
-		if (there((enum who)i))
-			must(cls->next[i] - cls->base <= cls->window);
-	for (i = 0; i < 2; i++)
-		if (there(CHILD + i))
-			must(cls->down[i] - cls->base <=
-			     cls->result - cls->base);
-	must(f.events == !!cls->code);
-	must(!f.code || f.code == cls->code);
-	f.code = cls->code;
-	if (f.code == BGDMA_E_TREE_MISMATCH && f.differs)
-		must(cls->broken_by.rank == f.who);
-	must(!f.code || f.lied);
-	if (f.lied)
-		return;
-	must(cls->base == base() && cls->landed == landed());
-	must(cls->result == results() && cls->complete == complete());
-}
-
 /* ---- What they do ------------------------------------------------------- */
 
 static void lie(enum who who)
@@ -314,6 +252,8 @@ static void other_greets(struct input *in)
 		must(edge->greeted && edge->due == 1 +
 		     (was.edge[edge->id].due == 2 ||
 		      (f.cls->code && !was.edge[edge->id].greeted)));
+		if (edge->due != was.edge[edge->id].due)
+			f.told[edge->id] = false;
 		was.edge[edge->id].greeted = true;
 		was.edge[edge->id].due = edge->due;
 	}
@@ -336,10 +276,12 @@ static void look_at_packet(u32 id, const struct bgdma_payload *p, u32 n)
 		must(f.cls->code);
 		must(head->rank == f.cls->broken_by.rank &&
 		     head->code == (u8)f.cls->code);
+		f.over = true;
 		return;
 	}
 	if (head->kind == BGDMA_TREE_LEFT) {
 		must(f.cls->leaving && !f.cls->code && !n);
+		f.over = true;
 		return;
 	}
 	if (head->kind == BGDMA_TREE_HELLO) {
@@ -391,8 +333,11 @@ static void edge_runs(u32 id, int answer)
 	if (!edge->there || !bgdma_edge_fetch(&edge->s))
 		return;
 	f.answer = answer;
+	f.over = false;
 	ret = bgdma_edge_run(&edge->s);
 	must(ret == answer || (ret == BGDMA_STEP_AGAIN && broken));
+	f.told[id] |= f.over && ret != BGDMA_STEP_WAIT &&
+		      ret != BGDMA_STEP_AGAIN;
 	if (!broken && greets && ret == answer)
 		must(edge->greet == (answer < 0 && answer != BGDMA_STEP_SENT));
 	f.sent[id] += !broken && !greets && (ret == BGDMA_STEP_DONE ||
@@ -460,9 +405,12 @@ static void finish(struct input *in)
 static void unbind(void)
 {
 	struct bgdma_class_unbind arg = { .number = NUMBER };
+	bool told[BGDMA_EDGES];
 	u32 i, tries;
 	int err;
 
+	for (i = 0; i < BGDMA_EDGES; i++)
+		told[i] = !f.cls->edge[i].there;
 	/* Where all is over the neighbours hear of it, and nothing breaks. */
 	arg.flags = f.lied ? BGDMA_CLASS_BREAK : 0;
 	for (tries = 0, err = -EBUSY; err && tries < 4; tries++) {
@@ -471,6 +419,8 @@ static void unbind(void)
 			edge_runs(i, BGDMA_STEP_DONE);
 	}
 	must(!err && f.events <= f.lied);
+	for (i = 0; i < BGDMA_EDGES; i++)
+		must(told[i] || f.told[i]);
 }
 
 /* ---- The beginning -------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the target "tree" knows of the member and of those around it, and what should
- * come of what they bring. Behind the files of the module.
+ * come of what they bring, and whether it did. Behind the files of the module.
  */
 #ifndef FUZZ_TREE_H
 #define FUZZ_TREE_H
@@ -41,7 +41,9 @@ static struct {
 	u32 gave[WHOS];		/* packets of each; of the parent: results */
 	u32 sent[BGDMA_EDGES];
 	bool greeted[BGDMA_EDGES];
+	bool told[BGDMA_EDGES];	/* that it is over, since the neighbour could hear */
 	bool lied, differs, dead;
+	bool over;		/* the packet that is sent says so */
 	u32 who, events, code;
 	int answer;
 } f;
@@ -158,6 +160,68 @@ static u32 base(void)
 	if (there(CHILD))
 		n = min(n, f.sent[BGDMA_EDGE_DOWN]);
 	return there(CHILD2) ? min(n, f.sent[BGDMA_EDGE_DOWN + 1]) : n;
+}
+
+/* ---- What must hold ----------------------------------------------------- */
+
+static u8 in_region(u32 at)
+{
+	return ((const u8 *)f.pages[at / PAGE_SIZE])[at % PAGE_SIZE];
+}
+
+/* Memory: results where they belong, and else nothing. */
+static void look_at_memory(void)
+{
+	static u8 should[COLLECTIVES * PLACE];
+	static u8 data[PACKET] __attribute__((aligned(16)));
+	u32 i;
+
+	memset(should, 0x5a, sizeof(should));
+	for (i = 0; i < landed() && !f.lied; i++) {
+		const struct collective *c = &f.c[f.of[i]];
+		u32 n = result_of(i, data);
+
+		if (c->nowhere || !bgdma_result_bytes(f.cls, &c->ask, n))
+			continue;
+		memcpy(should + f.of[i] * PLACE + 3 + offset_of(i), data, n);
+	}
+	for (i = 0; i < f.collectives * PLACE; i++) {
+		const struct bgdma_ask *ask = &f.c[i / PLACE].ask;
+
+		if (f.lied && i % PLACE >= 3 && i % PLACE < 3 + ask->total &&
+		    bgdma_result_bytes(f.cls, ask, 1))
+			continue;
+		must(in_region(i) == should[i]);
+	}
+}
+
+static void settle(void)
+{
+	const struct bgdma_class *cls = f.cls;
+	u32 i;
+
+	must(!cls->lock.held);
+	must(cls->complete - cls->base <= cls->window);
+	must(cls->result - cls->base <= cls->window);
+	must(cls->landed - cls->base <= cls->result - cls->base);
+	must(cls->up - cls->base <= cls->complete - cls->base);
+	for (i = 0; i < BGDMA_SOURCES; i++)
+		if (there((enum who)i))
+			must(cls->next[i] - cls->base <= cls->window);
+	for (i = 0; i < 2; i++)
+		if (there(CHILD + i))
+			must(cls->down[i] - cls->base <=
+			     cls->result - cls->base);
+	must(f.events == !!cls->code);
+	must(!f.code || f.code == cls->code);
+	f.code = cls->code;
+	if (f.code == BGDMA_E_TREE_MISMATCH && f.differs)
+		must(cls->broken_by.rank == f.who);
+	must(!f.code || f.lied);
+	if (f.lied)
+		return;
+	must(cls->base == base() && cls->landed == landed());
+	must(cls->result == results() && cls->complete == complete());
 }
 
 #endif /* FUZZ_TREE_H */
