@@ -302,6 +302,67 @@ TEST_F(group, dma7_dma2_cancelled_within_a_message)
 	EXPECT_EQ(NULL, packet(&self->m[3].rec));
 }
 
+/*
+ * No more is to come: an empty packet says so, or an event where there was no room
+ * for one. @offset: what has come, in order.
+ */
+static bool aborted(struct member *m, __u32 *offset)
+{
+	const struct bgdma_packet *p = packet(&m->rec);
+	struct bgdma_event e;
+	bool last;
+
+	if (!p)
+		return event_next(&m->n, &e) &&
+		       e.type == BGDMA_EVENT_FIFO_ERROR &&
+		       e.code == BGDMA_E_ABORTED;
+	must(p->offset == *offset ? 0 : -EINVAL);
+	last = p->flags & BGDMA_PACKET_LAST;
+	must(last == !p->bytes ? 0 : -EINVAL);
+	*offset += p->bytes;
+	packet_drop(&m->rec);
+	return last;
+}
+
+/* The same, where it is the sender that dies. */
+TEST_F(group, dma7_x3_sender_dies_within_a_message)
+{
+	struct member *m = &self->m[0], *at = &self->m[2];
+	struct bgdma_desc d = d_memfifo(0, S_FIFO, m->mem.handle, 0, BYTES);
+	__u32 offset = 0;
+
+	deposit(&d, m, true, GROUP);
+	must(unbind(&self->m[1], GROUP));
+	inject(&m->inj, &d);
+	/* It is full: no more comes until some are taken. */
+	packet_wait(&at->rec);
+	node_close(&m->n);
+	EXPECT_TRUE(until(aborted(at, &offset)));
+	EXPECT_LT(0, offset);
+	EXPECT_GT(BYTES, offset);
+}
+
+/* Or is a member no longer. */
+TEST_F(group, dma7_sender_leaves_within_a_message)
+{
+	struct member *m = &self->m[0], *at = &self->m[2];
+	struct bgdma_desc d = d_memfifo(0, S_FIFO, m->mem.handle, 0, BYTES);
+	__u32 offset = 0;
+
+	if (links_used())
+		SKIP(return, "over links the copies of a deposit do not wait for each other");
+	deposit(&d, m, true, GROUP);
+	must(unbind(&self->m[1], GROUP));
+	inject(&m->inj, &d);
+	ASSERT_TRUE(until(m->inj.kern->state == BGDMA_FIFO_BLOCKED));
+	must(unbind(m, GROUP));
+	EXPECT_TRUE(until(aborted(at, &offset)));
+	EXPECT_LT(0, offset);
+	EXPECT_GT(BYTES, offset);
+	EXPECT_EQ(BGDMA_E_GROUP, outcome(&m->inj, 0));
+	EXPECT_EQ(NULL, packet(&self->m[3].rec));
+}
+
 static bool go_on;
 
 static void *binds(void *arg)

@@ -209,20 +209,24 @@ void packet_drop(struct rec *f)
 	}
 }
 
+bool event_next(struct node *n, struct bgdma_event *out)
+{
+	/* At least what was asked for, and the area is whole pages. */
+	__u64 entries = n->at.events ?: n->at.areas[BGDMA_AREA_EVENTS].bytes /
+					sizeof(*out);
+
+	if (load(&n->kctl->events_tail) == n->events_head)
+		return false;
+	*out = n->events[n->events_head++ & (entries - 1)];
+	store(&n->uctl->events_head, n->events_head);
+	return true;
+}
+
 bool event_wait(struct node *n, __u32 type, struct bgdma_event *out)
 {
-	while (until(load(&n->kctl->events_tail) != n->events_head)) {
-		__u64 entries = n->at.areas[BGDMA_AREA_EVENTS].bytes /
-				sizeof(*out);
-
-		/* At least what was asked for, and the area is whole pages. */
-		if (n->at.events)
-			entries = n->at.events;
-		*out = n->events[n->events_head++ & (entries - 1)];
-		store(&n->uctl->events_head, n->events_head);
+	while (until(event_next(n, out)))
 		if (out->type == type)
 			return true;
-	}
 	return false;
 }
 

@@ -191,6 +191,8 @@ static inline const char *payload(const struct bgdma_packet *p)
 	return (const char *)(p + 1);
 }
 
+/* Next event; false when there is none now. */
+bool event_next(struct node *n, struct bgdma_event *out);
 /* Next event of that type, skipping others; false when none comes. */
 bool event_wait(struct node *n, __u32 type, struct bgdma_event *out);
 

@@ -20,7 +20,10 @@ static int bgdma_arrive_fault(struct bgdma_stream *s, u32 code, u64 offset,
 	return code;
 }
 
-/* Who takes a copy here, busy; NULL, with BGDMA_OK as a fault: nobody does. */
+/*
+ * Who takes a copy here, busy, or what is left of one if it has the beginning; NULL,
+ * with BGDMA_OK as a fault: nobody does.
+ */
 static struct bgdma_ctx *bgdma_arrive_member(struct bgdma_rx_flow *flow)
 {
 	struct bgdma_stream *s = &flow->s;
@@ -30,10 +33,29 @@ static struct bgdma_ctx *bgdma_arrive_member(struct bgdma_rx_flow *flow)
 	s->x.fault.code = BGDMA_OK;
 	if (!group)
 		return NULL;
+	if (s->x.done && !(flow->open &&
+			   flow->target == group->ctx->who.incarnation))
+		goto put;
 	if (!bgdma_group_arrive(group, s))
 		return group->ctx;
+put:
 	bgdma_busy_put(&group->ctx->busy);
 	return NULL;
+}
+
+/* A copy was refused: because nobody takes it any more? */
+static bool bgdma_arrive_gone(struct bgdma_rx_flow *flow,
+			      const struct bgdma_ctx *target)
+{
+	const struct bgdma_group *now;
+
+	if (!(flow->s.x.desc.route & BGDMA_ROUTE_DEPOSIT))
+		return false;
+	now = bgdma_group_receiver(&flow->s, flow->key.dst);
+	if (!now)
+		return true;
+	bgdma_busy_put(&now->ctx->busy);
+	return now->ctx != target;
 }
 
 /* The context that a packet is for, busy; or NULL with a fault. */
@@ -256,6 +278,7 @@ static int bgdma_arrive_slice(struct bgdma_rx_flow *flow,
 	bgdma_slice_begin();
 	target = bgdma_arrive_target(flow, p);
 	if (!target) {
+		flow->open = false;
 		bgdma_slice_end();
 		return s->x.fault.code;
 	}
@@ -273,8 +296,11 @@ static int bgdma_arrive_slice(struct bgdma_rx_flow *flow,
 		ret = bgdma_arrive_atomic(flow, target, p, skb, off, n);
 	else
 		ret = bgdma_deliver_gate(target, s);
-	/* As who executes a descriptor here does: the target hears of it, too. */
-	if (ret > 0)
+	if (unlikely(ret > 0) && bgdma_arrive_gone(flow, target)) {
+		flow->open = false;
+		ret = BGDMA_STEP_DONE;
+	} else if (ret > 0)
+		/* As who executes a descriptor here does: the target hears, too. */
 		bgdma_deliver_abort(target, s,
 				    le32_to_cpu(s->x.desc.length) - s->x.done);
 	else if (!ret)
@@ -335,7 +361,6 @@ static int bgdma_arrive_abort(struct bgdma_rx_flow *flow,
 		.offset = s->x.done,
 		.bound = le32_to_cpu(s->x.desc.length),
 	};
-	flow->open = false;
 	bgdma_slice_begin();
 	target = bgdma_arrive_target(flow, p);
 	if (target) {
@@ -343,6 +368,7 @@ static int bgdma_arrive_abort(struct bgdma_rx_flow *flow,
 				    le32_to_cpu(s->x.desc.length) - s->x.done);
 		bgdma_busy_put(&target->busy);
 	}
+	flow->open = false;
 	bgdma_slice_end();
 	return BGDMA_STEP_DONE;
 }
@@ -375,6 +401,20 @@ int bgdma_arrive(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
 	return BGDMA_STEP_DONE;
 }
 
+/* Who may have the beginning of what the flow is at, busy; or NULL. */
+static struct bgdma_ctx *bgdma_arrive_began(struct bgdma_rx_flow *flow)
+{
+	struct bgdma_stream *s = &flow->s;
+	const struct bgdma_group *group;
+
+	if (s->x.desc.route & BGDMA_ROUTE_DEPOSIT) {
+		group = bgdma_group_receiver(s, flow->key.dst);
+		return group ? group->ctx : NULL;
+	}
+	return bgdma_partition_peer(flow->ether->part, flow->key.dst,
+				    le16_to_cpu(s->x.desc.dst_ctx));
+}
+
 /**
  * bgdma_arrive_end() - nothing more arrives
  * @flow: dead
@@ -390,8 +430,7 @@ void bgdma_arrive_end(struct bgdma_rx_flow *flow)
 		return;
 	flow->open = false;
 	bgdma_slice_begin();
-	target = bgdma_partition_peer(flow->ether->part, flow->key.dst,
-				      le16_to_cpu(s->x.desc.dst_ctx));
+	target = bgdma_arrive_began(flow);
 	if (target && target->who.incarnation == flow->target) {
 		bgdma_arrive_fault(s, BGDMA_E_PEER_DOWN, s->x.done,
 				   le32_to_cpu(s->x.desc.length));

@@ -115,6 +115,18 @@ u32 bgdma_line_begin(struct bgdma_stream *s)
 	return BGDMA_OK;
 }
 
+/* The context of a binding, busy as it is, if it is the one with the beginning. */
+static struct bgdma_ctx *bgdma_line_receiver(const struct bgdma_stream *s,
+					     const struct bgdma_group *group)
+{
+	if (!group)
+		return NULL;
+	if (group->ctx->who.incarnation == s->line.receiver)
+		return group->ctx;
+	bgdma_busy_put(&group->ctx->busy);
+	return NULL;
+}
+
 /**
  * bgdma_line_again() - the node that a stream leaves a copy with just now
  * @s: owned, deposits
@@ -125,17 +137,33 @@ u32 bgdma_line_begin(struct bgdma_stream *s)
  */
 struct bgdma_ctx *bgdma_line_again(struct bgdma_stream *s)
 {
-	const struct bgdma_group *group;
-
 	if (!s->line.receiver || s->line.receiver == BGDMA_LINE_FAR)
 		return NULL;
-	group = bgdma_group_member(s, le32_to_cpu(s->x.desc.dst_rank));
-	if (!group)
-		return NULL;
-	if (group->ctx->who.incarnation == s->line.receiver)
-		return group->ctx;
-	bgdma_busy_put(&group->ctx->busy);
-	return NULL;
+	return bgdma_line_receiver(s, bgdma_group_member(s,
+					le32_to_cpu(s->x.desc.dst_rank)));
+}
+
+/**
+ * bgdma_line_began() - the node that has the beginning of a copy
+ * @s: owned, deposits; its sender may be a member no longer
+ *
+ * Context: inside a slice.
+ * Return: as bgdma_line_again().
+ */
+struct bgdma_ctx *bgdma_line_began(struct bgdma_stream *s)
+{
+	return bgdma_line_receiver(s, bgdma_group_receiver(s,
+					le32_to_cpu(s->x.desc.dst_rank)));
+}
+
+/* The sender's own binding went: what it has not sent by then nobody gets. */
+static int bgdma_line_left(struct bgdma_stream *s)
+{
+	s->x.fault = (struct bgdma_fault) {
+		.code = BGDMA_E_GROUP, .offset = s->group - 1,
+		.bound = BGDMA_GROUPS_MAX,
+	};
+	return BGDMA_E_GROUP;
 }
 
 /* The descriptor as its sender wrote it: with slots. */
@@ -278,6 +306,8 @@ int bgdma_line_move(struct bgdma_stream *s, const struct bgdma_payload *p,
 		return bgdma_line_send(s, p, bytes);
 	target = bgdma_line_again(s);
 	if (!target) {
+		if (unlikely(!bgdma_group_bound(s->ctx, s->group - 1)))
+			return bgdma_line_left(s);
 		if (s->x.done)
 			return bgdma_line_pass_by(s, bytes);
 		s->line.receiver = 0;

@@ -195,7 +195,8 @@ static void bgdma_loopback_abort(struct bgdma_stream *s, u32 left)
 	struct bgdma_ctx *target;
 
 	bgdma_slice_begin();
-	target = bgdma_either_get(s);
+	target = s->x.desc.route & BGDMA_ROUTE_DEPOSIT ?
+		 bgdma_line_began(s) : bgdma_either_get(s);
 	s->x.fault = fault;
 	if (target) {
 		bgdma_deliver_abort(target, s, left);

@@ -15,6 +15,7 @@ struct bgdma_event bgdma_refused_event(const struct bgdma_stream *s);
 
 u32 bgdma_line_begin(struct bgdma_stream *s);
 struct bgdma_ctx *bgdma_line_again(struct bgdma_stream *s);
+struct bgdma_ctx *bgdma_line_began(struct bgdma_stream *s);
 int bgdma_line_move(struct bgdma_stream *s, const struct bgdma_payload *p,
 		    u32 n, u32 bytes, bgdma_deliver_fn *deliver);
 
