@@ -90,6 +90,13 @@ static long number_of(const char *name, const char *key)
 	return value;
 }
 
+/* What a context has: how much was done for it is no part of that. */
+static void hash_ctx(struct nlattr **attrs, void *arg)
+{
+	attrs[BGDMA_A_CTX_STATS] = NULL;
+	hash_attrs(attrs, arg);
+}
+
 /* Of a link what does not change by itself. */
 static void hash_link(struct nlattr **attrs, void *arg)
 {
@@ -100,9 +107,16 @@ static void hash_link(struct nlattr **attrs, void *arg)
 
 void account(struct account *out)
 {
-	static const int dumps[] = {
-		BGDMA_CMD_PARTITION_GET, BGDMA_CMD_NODE_GET, BGDMA_CMD_CTX_GET,
-		BGDMA_CMD_COUNTER_GET, BGDMA_CMD_FIFO_GET, BGDMA_CMD_LINK_GET,
+	static const struct {
+		int command;
+		void (*hash)(struct nlattr **attrs, void *arg);
+	} dumps[] = {
+		{ BGDMA_CMD_PARTITION_GET, hash_attrs },
+		{ BGDMA_CMD_NODE_GET, hash_attrs },
+		{ BGDMA_CMD_CTX_GET, hash_ctx },
+		{ BGDMA_CMD_COUNTER_GET, hash_attrs },
+		{ BGDMA_CMD_FIFO_GET, hash_attrs },
+		{ BGDMA_CMD_LINK_GET, hash_link },
 	};
 	size_t i;
 
@@ -111,13 +125,12 @@ void account(struct account *out)
 		must(link_open(&account_link));
 	for (i = 0; i < sizeof(dumps) / sizeof(dumps[0]); i++) {
 		struct answer a = {
-			.each = dumps[i] == BGDMA_CMD_LINK_GET ? hash_link :
-								 hash_attrs,
-			.arg = &out->shown,
+			.each = dumps[i].hash, .arg = &out->shown,
 		};
 
 		must(ask(&account_link,
-			 request(&account_link, dumps[i], NLM_F_DUMP), &a));
+			 request(&account_link, dumps[i].command,
+				 NLM_F_DUMP), &a));
 	}
 	/* Counts of each processor come into the sum when asked to. */
 	must(write_file("/proc/sys/vm/stat_refresh", "1"));
