@@ -283,6 +283,21 @@ BGDMA_INLINE void bgdma_desc_tree(struct bgdma_desc *desc, enum bgdma_op op,
 }
 
 /**
+ * bgdma_desc_tree_packets() - let the result come as packets, here
+ * @desc: of bgdma_desc_tree()
+ * @fifo: reception FIFO of the same context, bgdma_rec_id()
+ * @cookie: of the packets; their dispatch is the tag
+ */
+BGDMA_INLINE void bgdma_desc_tree_packets(struct bgdma_desc *desc, uint32_t fifo,
+					  uint64_t cookie)
+{
+	desc->class_prio |= BGDMA_TREE_PACKETS;
+	desc->u.at.dst_region = __cpu_to_le32(fifo);
+	desc->u.at.dst_off = 0;
+	desc->cookie = __cpu_to_le64(cookie);
+}
+
+/**
  * bgdma_desc_tree_p2p() - a message for one member of a tree
  * @desc: out
  * @t: uses @class_number, @dest as the rank in the class, @dest_fifo, @length, @from,

@@ -25,6 +25,7 @@
 #define BGDMA_TREE_H
 
 #include <bgdma/inject.h>
+#include <bgdma/receive.h>
 
 BGDMA_BEGIN_DECLS
 
@@ -94,6 +95,9 @@ BGDMA_API int bgdma_class_unbind(struct bgdma_ctx *ctx, uint32_t number,
  * @length: bytes, the same at all members, up to BGDMA_LENGTH_MAX
  * @from: what it contributes; of a broadcast, the root alone
  * @to: where the result goes; of a reduce at the root, of a broadcast at the others
+ * @packets: reception FIFO of this context that the result goes to instead, in packets
+ *	whose dispatch is @tag; NULL: to @to
+ * @cookie: of these
  * @sent: injection counter that moves by what was contributed; NULL: none
  * @ended: reception counter that moves by the bytes of the result, or with
  *	BGDMA_DESC_OPS by one at the end; NULL: none
@@ -107,6 +111,8 @@ struct bgdma_tree_attr {
 	uint64_t length;
 	struct bgdma_place from;
 	struct bgdma_place to;
+	struct bgdma_rec_fifo *packets;
+	uint64_t cookie;
 	struct bgdma_counter *sent;
 	struct bgdma_counter *ended;
 	uint8_t flags;
@@ -136,6 +142,9 @@ BGDMA_INLINE int bgdma__tree_inject(struct bgdma_inj_fifo *fifo,
 	t.remote_counter = bgdma__counter_ref(attr->ended);
 	t.flags = attr->flags;
 	bgdma_desc_tree(desc, op, &t);
+	if (attr->packets)
+		bgdma_desc_tree_packets(desc, bgdma_rec_id(attr->packets),
+					attr->cookie);
 	return attr->more ? 0 : bgdma_inj_submit(fifo);
 }
 

@@ -83,7 +83,10 @@ static void bgdma_look_waits(const struct bgdma_class *cls,
 		look->edge[BGDMA_EDGE_UP] = up->there && bgdma_edge_waits(up);
 	} else if (cls->result == cls->base) {
 		look->edge[BGDMA_EDGE_UP] = up->there;
-	} else if (cls->landed != cls->base) {
+	} else if (cls->landed == cls->base) {
+		/* For room in its own reception FIFO. */
+		look->own = test_bit(BGDMA_STREAM_PARKED, &cls->packets.flags);
+	} else {
 		for (i = 0; i < 2; i++) {
 			const struct bgdma_edge *down =
 				&cls->edge[BGDMA_EDGE_DOWN + i];

@@ -345,7 +345,7 @@ static void bgdma_edges_stats(struct bgdma_ctx *ctx,
 
 	if (!READ_ONCE(ctx->n_classes))
 		return;
-	for (id = 0; id < BGDMA_CLASSES_MAX * BGDMA_EDGES; id++) {
+	for (id = 0; id < BGDMA_CLASSES_MAX * BGDMA_TREE_STREAMS; id++) {
 		const struct bgdma_stream *s = bgdma_tree.follow(ctx, id);
 
 		if (s)

@@ -155,7 +155,12 @@ static u32 bgdma_fields_check(const struct bgdma_desc *d, u16 uses)
 {
 	bool inlined = d->flags & BGDMA_DESC_INLINE;
 
-	if (d->class_prio & ~(BGDMA_PRIORITY | BGDMA_CLASS_MASK) || d->resv)
+	if (d->class_prio & ~(BGDMA_PRIORITY | BGDMA_TREE_PACKETS |
+			      BGDMA_CLASS_MASK) || d->resv)
+		return BGDMA_E_FIELD;
+	/* Only a result; it begins at the beginning. */
+	if (d->class_prio & BGDMA_TREE_PACKETS &&
+	    (!(uses & USES_CLASS) || !(uses & USES_DST) || d->u.at.dst_off))
 		return BGDMA_E_FIELD;
 	if (d->class_prio & BGDMA_PRIORITY && !(uses & USES_TARGET))
 		return BGDMA_E_FIELD;
@@ -170,7 +175,8 @@ static u32 bgdma_fields_check(const struct bgdma_desc *d, u16 uses)
 		return BGDMA_E_FIELD;
 	if (!(uses & USES_DISPATCH) && d->dispatch)
 		return BGDMA_E_FIELD;
-	if (!(uses & USES_COOKIE) && d->cookie)
+	if (!(uses & USES_COOKIE) && d->cookie &&
+	    !(d->class_prio & BGDMA_TREE_PACKETS))
 		return BGDMA_E_FIELD;
 	if (!(uses & (USES_SRC | USES_INJ_CTR)) &&
 	    d->inj_ctr != cpu_to_le32(BGDMA_NONE))

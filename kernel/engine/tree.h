@@ -11,11 +11,13 @@ struct bgdma_class;
 /* What goes along an edge of a tree is a stream, too. No FIFO has this kind. */
 #define BGDMA_KIND_EDGE		0xfffe
 
-/* The edges of a member: to its parent, and to its children. */
+/* The streams of a class: the edges to its parent and its children, and one more. */
 enum bgdma_edge_id {
 	BGDMA_EDGE_UP = 0,
 	BGDMA_EDGE_DOWN = 1,	/* and BGDMA_EDGE_DOWN + 1 */
-	BGDMA_EDGES = 3
+	BGDMA_EDGES = 3,
+	BGDMA_TREE_PACKETS_ID = BGDMA_EDGES,	/* brings the member its own results */
+	BGDMA_TREE_STREAMS			/* that a class has */
 };
 
 /* What a packet on an edge is. */
@@ -84,11 +86,11 @@ static inline bool bgdma_is_greeting(struct bgdma_desc *packet)
  * @piece: bytes of a collective's packet, of which @begin said that it is good
  * @contribute: a packet of this context's: its bytes, if it has any
  * @arrive: a packet from the other end of an edge; @n bytes
- * @edge: the next packet of an edge's stream goes
- * @pending: has an edge's stream something to do?
- * @failed: what an edge's stream sent could not be delivered; @at says why
+ * @edge: the next packet of a class's stream goes
+ * @pending: has such a stream something to do?
+ * @failed: what such a stream sent could not be delivered; @at says why
  * @abort: the collective that a stream of the core's is at ends here
- * @follow: the stream of an edge by its id, or NULL
+ * @follow: a stream of a class by its id, or NULL
  * @wake: streams that wait for room in a context's classes go on
  * @peer_down: a context is gone; @ctx is held busy
  * @end: a context is in no class any more

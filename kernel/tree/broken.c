@@ -82,6 +82,9 @@ void bgdma_class_broken(struct bgdma_class *cls)
 		bgdma_stream_unpark(&edge->s);
 		bgdma_stream_wake(&edge->s);
 	}
+	/* The same; and a reader may have the beginning of something. */
+	bgdma_stream_unpark(&cls->packets);
+	bgdma_stream_wake(&cls->packets);
 	bgdma_waiters_wake(&cls->waiters);
 }
 

@@ -187,7 +187,7 @@ static struct bgdma_class *bgdma_class_new(struct bgdma_ctx *ctx,
 		struct bgdma_edge *edge = &cls->edge[i];
 
 		bgdma_stream_init(&edge->s, ctx, BGDMA_KIND_EDGE,
-				  arg->number * BGDMA_EDGES + i,
+				  arg->number * BGDMA_TREE_STREAMS + i,
 				  bgdma_edge_fetch);
 		edge->s.who = ctx->who;
 		edge->cls = cls;
@@ -195,6 +195,10 @@ static struct bgdma_class *bgdma_class_new(struct bgdma_ctx *ctx,
 		edge->greet = true;
 		edge->due = 1;
 	}
+	bgdma_stream_init(&cls->packets, ctx, BGDMA_KIND_EDGE,
+			  arg->number * BGDMA_TREE_STREAMS + BGDMA_TREE_PACKETS_ID,
+			  bgdma_edge_fetch);
+	cls->packets.who = ctx->who;
 	return cls;
 }
 
@@ -304,6 +308,8 @@ static void bgdma_class_free(struct bgdma_class *cls)
 		bgdma_stream_kill(&cls->edge[i].s);
 		bgdma_stats_add(&cls->ctx->stats_gone, &cls->edge[i].s.stats);
 	}
+	bgdma_stream_kill(&cls->packets);
+	bgdma_stats_add(&cls->ctx->stats_gone, &cls->packets.stats);
 	bgdma_class_free_memory(cls);
 }
 
@@ -385,9 +391,31 @@ static void bgdma_classes_wake(struct bgdma_ctx *ctx)
 
 static struct bgdma_stream *bgdma_class_stream(struct bgdma_ctx *ctx, u32 id)
 {
-	struct bgdma_class *cls = bgdma_class_find(ctx, id / BGDMA_EDGES);
+	struct bgdma_class *cls = bgdma_class_find(ctx,
+						   id / BGDMA_TREE_STREAMS);
 
-	return cls ? &cls->edge[id % BGDMA_EDGES].s : NULL;
+	if (!cls)
+		return NULL;
+	id %= BGDMA_TREE_STREAMS;
+	return id == BGDMA_TREE_PACKETS_ID ? &cls->packets : &cls->edge[id].s;
+}
+
+/* Of the streams of a class, it is the one without a neighbour. */
+static bool bgdma_brings_packets(const struct bgdma_stream *s)
+{
+	return s->id % BGDMA_TREE_STREAMS == BGDMA_TREE_PACKETS_ID;
+}
+
+static bool bgdma_class_pending(const struct bgdma_stream *s)
+{
+	return bgdma_brings_packets(s) ? bgdma_packets_pending(s) :
+					 bgdma_edge_pending(s);
+}
+
+static int bgdma_class_run(struct bgdma_stream *s)
+{
+	return bgdma_brings_packets(s) ? bgdma_packets_run(s) :
+					 bgdma_edge_run(s);
 }
 
 /* A message for one member: who that is becomes its target. */
@@ -418,14 +446,22 @@ static u32 bgdma_class_begin(struct bgdma_stream *s)
 						   bgdma_collect_begin(s);
 }
 
+/* The stream that brings packets says itself what failed: it never comes to this. */
+static void bgdma_class_failed(struct bgdma_stream *s,
+			       const struct bgdma_stream *at)
+{
+	if (!WARN_ON_ONCE(bgdma_brings_packets(s)))
+		bgdma_edge_failed(s, at);
+}
+
 const struct bgdma_tree_ops bgdma_tree = {
 	.begin = bgdma_class_begin,
 	.piece = bgdma_collect_piece,
 	.contribute = bgdma_collect_own,
 	.arrive = bgdma_collect_arrive,
-	.edge = bgdma_edge_run,
-	.pending = bgdma_edge_pending,
-	.failed = bgdma_edge_failed,
+	.edge = bgdma_class_run,
+	.pending = bgdma_class_pending,
+	.failed = bgdma_class_failed,
 	.abort = bgdma_collect_abort,
 	.follow = bgdma_class_stream,
 	.peer_down = bgdma_class_peer_down,

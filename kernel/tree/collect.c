@@ -212,6 +212,11 @@ u32 bgdma_collect_begin(struct bgdma_stream *s)
 		return bgdma_fault(s, BGDMA_E_OP, ask.dispatch, 0);
 	if (length % size)
 		return bgdma_fault(s, BGDMA_E_LENGTH, length, size);
+	if (d->class_prio & BGDMA_TREE_PACKETS &&
+	    le32_to_cpu(d->u.at.dst_region) >= s->ctx->n_rec)
+		return bgdma_fault(s, BGDMA_E_FIFO,
+				   le32_to_cpu(d->u.at.dst_region),
+				   s->ctx->n_rec);
 	if (d->op == BGDMA_OP_TREE_BCAST && !bgdma_class_is_root(cls)) {
 		if (d->inj_ctr != cpu_to_le32(BGDMA_NONE))
 			return bgdma_fault(s, BGDMA_E_FIELD, 0, 0);
@@ -252,6 +257,8 @@ static void bgdma_post_begin(struct bgdma_class *cls, struct bgdma_stream *s)
 		.ask = bgdma_ask_of(d, total),
 		.first = cls->next[BGDMA_SOURCE_OWN],
 		.region = le32_to_cpu(d->u.at.dst_region),
+		.packets = d->class_prio & BGDMA_TREE_PACKETS,
+		.cookie = le64_to_cpu(d->cookie),
 		.off = le64_to_cpu(d->u.at.dst_off),
 		.rec_ctr = le32_to_cpu(d->rec_ctr),
 		.ops = d->flags & BGDMA_DESC_OPS,

@@ -46,7 +46,7 @@ bool bgdma_edge_pending(const struct bgdma_stream *s)
 }
 
 /**
- * bgdma_edges_wake() - let edges send that have something to send
+ * bgdma_edges_wake() - let streams of a class run that have something to do
  * @cls: class
  * @by: stream that runs now, and has brought it
  *
@@ -65,19 +65,22 @@ void bgdma_edges_wake(struct bgdma_class *cls, struct bgdma_stream *by)
 		    bgdma_edge_pending(&edge->s))
 			bgdma_stream_wake_after(by, &edge->s);
 	}
+	if (unlikely(&cls->packets != by && bgdma_packets_pending(&cls->packets)))
+		bgdma_stream_wake_after(by, &cls->packets);
 }
 
 /**
  * bgdma_edge_fetch() - the stream goes on to its next packet
  * @s: owned
  *
- * What it is bgdma_edge_run() finds out, each time that it tries.
+ * What it is bgdma_edge_run() finds out, each time that it tries, or
+ * bgdma_packets_run().
  *
  * Return: 1, or 0 if there is none.
  */
 int bgdma_edge_fetch(struct bgdma_stream *s)
 {
-	if (!bgdma_edge_pending(s))
+	if (!bgdma_tree.pending(s))
 		return 0;
 	s->x.desc = (struct bgdma_desc) {
 		.op = BGDMA_OP_TREE_ALLREDUCE,

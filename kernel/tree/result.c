@@ -43,8 +43,8 @@ static void bgdma_root_results(struct bgdma_class *cls)
 	}
 }
 
-/* Into the memory of the context: false, with l->fault. */
-static bool bgdma_result_write(struct bgdma_class *cls,
+/* Into the memory of the context, or l->fault says why not. */
+static void bgdma_result_write(struct bgdma_class *cls,
 			       struct bgdma_landing *l,
 			       const struct bgdma_slot *slot)
 {
@@ -56,17 +56,31 @@ static bool bgdma_result_write(struct bgdma_class *cls,
 		l->fault = (struct bgdma_fault) {
 			.code = BGDMA_E_BOUNDS, .offset = l->post.off,
 		};
-		return false;
+		return;
 	}
 	region = bgdma_region_get(ctx, l->post.region, &ctx->who,
 				  BGDMA_RIGHT_WRITE, off,
 				  l->post.ask.total - slot->offset, &l->fault,
 				  NULL);
 	if (!region)
-		return false;
+		return;
 	bgdma_region_write(region, off, slot->data, NULL, l->n);
 	bgdma_busy_put(&region->busy);
-	return true;
+}
+
+/* One more has landed, or failed to. */
+static void bgdma_result_next(struct bgdma_class *cls, struct bgdma_landing *l)
+{
+	struct bgdma_post *post = bgdma_post_at(cls, cls->post);
+
+	lockdep_assert_held(&cls->lock);
+	post->failed |= l->fault.code != BGDMA_OK;
+	post->left -= l->n;
+	cls->landed++;
+	if (l->last) {
+		cls->post++;
+		cls->collectives++;
+	}
 }
 
 /* The next packet lands, if it is here, and the context takes part in it. */
@@ -79,6 +93,12 @@ static bool bgdma_result_land(struct bgdma_class *cls, struct bgdma_landing *l)
 	if (cls->code || cls->landed == cls->result ||
 	    !bgdma_class_before(cls->landed, cls->next[BGDMA_SOURCE_OWN]))
 		return false;
+	/* The class's own stream brings it. */
+	if (post->packets && !post->failed &&
+	    bgdma_result_is_here(cls, &slot->ask)) {
+		WRITE_ONCE(cls->due, true);
+		return false;
+	}
 	l->post = *post;
 	l->n = 0;
 	if (post->region != BGDMA_NONE)
@@ -86,13 +106,8 @@ static bool bgdma_result_land(struct bgdma_class *cls, struct bgdma_landing *l)
 	l->last = cls->landed == post->last;
 	l->fault.code = BGDMA_OK;
 	if (!post->failed && l->n)
-		post->failed = !bgdma_result_write(cls, l, slot);
-	post->left -= l->n;
-	cls->landed++;
-	if (l->last) {
-		cls->post++;
-		cls->collectives++;
-	}
+		bgdma_result_write(cls, l, slot);
+	bgdma_result_next(cls, l);
 	return true;
 }
 
@@ -138,6 +153,38 @@ static void bgdma_landed(struct bgdma_class *cls, const struct bgdma_landing *l)
 	else if (slot >= 0 && !l->post.failed)
 		bgdma_counter_sub(ctx, BGDMA_RECEPTION, slot,
 				  l->post.ops ? l->last : l->n);
+}
+
+/**
+ * bgdma_result_landed() - a packet has landed in a reception FIFO, or failed to
+ * @cls: class; it was due
+ * @fault: why it did not, or NULL
+ *
+ * Context: inside a slice, no lock held; the stream of the class that brings them.
+ */
+void bgdma_result_landed(struct bgdma_class *cls, const struct bgdma_fault *fault)
+{
+	struct bgdma_landing l = { .fault.code = BGDMA_OK };
+	bool good;
+
+	if (fault)
+		l.fault = *fault;
+	spin_lock(&cls->lock);
+	/* One of a class that broke meanwhile was given up with the others. */
+	good = !cls->code;
+	if (good) {
+		const struct bgdma_slot *slot = bgdma_slot_at(cls, cls->landed);
+
+		WRITE_ONCE(cls->due, false);
+		l.post = *bgdma_post_at(cls, cls->post);
+		l.n = bgdma_result_bytes(cls, &slot->ask, slot->n);
+		l.last = cls->landed == l.post.last;
+		WRITE_ONCE(cls->begun, !l.last && !fault);
+		bgdma_result_next(cls, &l);
+	}
+	spin_unlock(&cls->lock);
+	if (good)
+		bgdma_landed(cls, &l);
 }
 
 /**

@@ -89,6 +89,8 @@ struct bgdma_slot {
  * @first: number of its first packet
  * @last: of its last
  * @region: where the result lands, or BGDMA_NONE
+ * @packets: @region is a reception FIFO
+ * @cookie: for these
  * @off: offset there
  * @rec_ctr: what counts it, or BGDMA_NONE
  * @ops: as a transfer
@@ -103,6 +105,8 @@ struct bgdma_post {
 	u32 first;
 	u32 last;
 	u32 region;
+	bool packets;
+	u64 cookie;
 	u64 off;
 	u32 rec_ctr;
 	bool ops;
@@ -154,6 +158,9 @@ struct bgdma_edge {
  * @window: slots, a power of two
  * @packet: bytes of each
  * @edge: to the neighbours
+ * @packets: stream that brings results to reception FIFOs
+ * @due: the next result that lands is for that
+ * @begun: the reader has the beginning of one
  * @waiters: streams that found no room
  * @next: by enum bgdma_source: number of its next packet
  * @base: first that has a slot
@@ -187,6 +194,9 @@ struct bgdma_class {
 	u32 window;
 	u32 packet;
 	struct bgdma_edge edge[BGDMA_EDGES];
+	struct bgdma_stream packets;
+	bool due;
+	bool begun;
 	struct bgdma_waiters waiters;
 	u32 next[BGDMA_SOURCES];
 	u32 base;
@@ -244,16 +254,21 @@ static inline struct bgdma_name bgdma_class_self(const struct bgdma_class *cls)
 				     .ctx = cls->ctx->id };
 }
 
-/*
- * Bytes of a collective's result that land at this member; of a packet of it, likewise.
- */
-static inline u32 bgdma_result_bytes(const struct bgdma_class *cls,
-				     const struct bgdma_ask *ask, u32 bytes)
+/* Does the result of a collective land at this member? */
+static inline bool bgdma_result_is_here(const struct bgdma_class *cls,
+					const struct bgdma_ask *ask)
 {
 	u8 nothing = bgdma_class_is_root(cls) ? BGDMA_OP_TREE_BCAST :
 						BGDMA_OP_TREE_REDUCE;
 
-	return ask->op == nothing ? 0 : bytes;
+	return ask->op != nothing;
+}
+
+/* Bytes of it that do; of a packet of it, likewise. */
+static inline u32 bgdma_result_bytes(const struct bgdma_class *cls,
+				     const struct bgdma_ask *ask, u32 bytes)
+{
+	return bgdma_result_is_here(cls, ask) ? bytes : 0;
 }
 
 /* class.c */
@@ -287,7 +302,12 @@ int bgdma_collect_arrive(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 			 const struct bgdma_payload *p, u32 n);
 void bgdma_collect_abort(struct bgdma_stream *s);
 
+/* packets.c */
+bool bgdma_packets_pending(const struct bgdma_stream *s);
+int bgdma_packets_run(struct bgdma_stream *s);
+
 /* result.c */
+void bgdma_result_landed(struct bgdma_class *cls, const struct bgdma_fault *fault);
 void bgdma_class_progress(struct bgdma_class *cls);
 bool bgdma_class_free_slots(struct bgdma_class *cls);
 

@@ -8,6 +8,7 @@
 #include "../../kernel/tree/class.c"
 #include "../../kernel/tree/collect.c"
 #include "../../kernel/tree/result.c"
+#include "../../kernel/tree/packets.c"
 #include "../../kernel/tree/edge.c"
 #include "../../kernel/tree/broken.c"
 #include "../../kernel/tree/combine.c"
@@ -51,6 +52,14 @@ static bool fits(u32 number)
 	return number - f.cls->base < f.cls->window;
 }
 
+static void bgdma_desc_to_fifo(struct bgdma_desc *d)
+{
+	d->class_prio |= BGDMA_TREE_PACKETS;
+	d->u.at.dst_region = FIFO;
+	d->u.at.dst_off = 0;
+	d->cookie = COOKIE(d->dst_fifo);
+}
+
 static void core_begins(u8 how)
 {
 	const struct collective *c = &f.c[f.of[f.gave[OWN]]];
@@ -68,6 +77,8 @@ static void core_begins(u8 how)
 			.dst_off = f.of[f.gave[OWN]] * PLACE + 3,
 		},
 	};
+	if (c->packets)
+		bgdma_desc_to_fifo(&x->desc);
 	if (how >= 0xf8 && !f.lied) {
 		x->desc.dst_fifo++;
 		lie(OWN);
@@ -316,7 +327,7 @@ static void look_at_packet(u32 id, const struct bgdma_payload *p, u32 n)
 static int fabric_tree(struct bgdma_stream *s, const struct bgdma_payload *p,
 		       u32 n)
 {
-	u32 id = s->id % BGDMA_EDGES;
+	u32 id = s->id % BGDMA_TREE_STREAMS;
 
 	look_at_packet(id, p, n);
 	return f.answer;
@@ -343,6 +354,59 @@ static void edge_runs(u32 id, int answer)
 	f.sent[id] += !broken && !greets && (ret == BGDMA_STEP_DONE ||
 					     ret == BGDMA_STEP_SENT);
 	bgdma_class_progress(f.cls);
+}
+
+/* ---- Results in packets --------------------------------------------------- */
+
+int bgdma_deliver_memfifo(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+			  const struct bgdma_payload *p, u32 n)
+{
+	static u8 should[PACKET] __attribute__((aligned(16)));
+	const struct bgdma_desc *d = &s->x.desc;
+	u32 number = f.cls->landed, bytes;
+	const struct collective *c;
+
+	must(ctx == &f.ctx && s == &f.cls->packets && !f.cls->lock.held);
+	must(d->dst_fifo == FIFO && d->rec_ctr == BGDMA_NONE);
+	must(s->x.done <= d->length && n <= d->length - s->x.done);
+	must(n == (p->pieces ? p->n[0] : 0));
+	if (f.answer == BGDMA_E_FIFO)
+		s->x.fault.code = BGDMA_E_FIFO;
+	if (f.lied)
+		return f.answer;
+	c = &f.c[f.of[number]];
+	bytes = result_of(number, should);
+	must(untaken(number) && n == bytes && !memcmp(p->p[0], should, n));
+	must(s->x.done == offset_of(number) && d->length == c->ask.total);
+	must(d->op == c->ask.op && d->dispatch == c->ask.tag &&
+	     d->cookie == COOKIE(c->ask.tag));
+	f.taken[number] = !f.answer;
+	f.c[f.of[number]].failed |= f.answer > 0;
+	return f.answer;
+}
+
+/* Somebody has the beginning of it, and the class is over. */
+void bgdma_abort_message(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+			 const struct bgdma_principal *who)
+{
+	must(ctx == &f.ctx && bgdma_same(who, &f.ctx.who));
+	must(f.cls->code && s->x.fault.code == f.cls->code && !f.cuts++);
+	must(s->x.done && s->x.done < s->x.desc.length);
+}
+
+static void packets_run(int answer)
+{
+	struct bgdma_stream *s = &f.cls->packets;
+	bool broken = f.cls->code;
+	int ret;
+
+	if (!bgdma_edge_fetch(s))
+		return;
+	must(f.lied || untaken(f.cls->landed));
+	f.answer = answer;
+	ret = bgdma_packets_run(s);
+	must(ret == (answer > 0 || broken ? BGDMA_STEP_DONE : answer));
+	must(ret || !broken || !bgdma_packets_pending(s));
 }
 
 /* ---- The end of somebody -------------------------------------------------- */
@@ -393,8 +457,10 @@ static void finish(struct input *in)
 		other_brings(in, PARENT, true);
 		for (i = 0; i < BGDMA_EDGES; i++)
 			edge_runs(i, BGDMA_STEP_DONE);
+		packets_run(BGDMA_STEP_DONE);
 		settle();
-		for (i = 0, after = 0; i < WHOS; i++)
+		after = f.lied ? 0 : landed();
+		for (i = 0; i < WHOS; i++)
 			after += f.gave[i] + (i < BGDMA_EDGES ? f.sent[i] : 0);
 		if (after == before)
 			break;
@@ -451,6 +517,7 @@ static void plan(struct input *in)
 				bgdma_combine_size(c->ask.dispatch);
 		}
 		c->nowhere = b % 16 == 15;
+		c->packets = b % 8 == 6 || b % 8 == 3;
 		c->first = f.packets;
 		n = c->ask.total ? DIV_ROUND_UP(c->ask.total, size_of(&c->ask)) :
 				   1;
@@ -484,7 +551,7 @@ static void begin(struct input *in)
 	f.ctx = (struct bgdma_ctx) {
 		.partition = &f.partition, .rank = rank, .id = 1,
 		.who = { .rank = rank, .ctx = 1, .incarnation = rank + 1 },
-		.uctl = &f.uctl, .cells[BGDMA_RECEPTION] = f.cell,
+		.uctl = &f.uctl, .n_rec = 4, .cells[BGDMA_RECEPTION] = f.cell,
 	};
 	for (i = CHILD; i < WHOS; i++) {
 		f.other[i] = (struct bgdma_ctx) {
@@ -516,6 +583,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		BGDMA_STEP_DONE, BGDMA_STEP_SENT, BGDMA_STEP_DONE,
 		BGDMA_STEP_WAIT, BGDMA_STEP_AGAIN,
 	};
+	static const int takes[] = { BGDMA_STEP_DONE, BGDMA_STEP_DONE,
+				     BGDMA_STEP_WAIT, BGDMA_E_FIFO };
 	struct input in = { data, size };
 	u32 steps, i;
 	u8 what;
@@ -547,6 +616,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				loses(&in);
 			else if (what >= 0xc0)
 				other_greets(&in);
+			else
+				packets_run(takes[what / 16 % 4]);
 		}
 		settle();
 		if (steps % 32 == 0)

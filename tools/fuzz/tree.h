@@ -17,6 +17,8 @@
 #define INSTANCE	9
 #define HANDLE		77U
 #define COUNTER		3U
+#define FIFO		2U
+#define COOKIE(tag)	(0x123456789ULL * (tag))
 
 enum who { OWN, CHILD, CHILD2, PARENT, STRANGER, WHOS };
 
@@ -24,6 +26,8 @@ struct collective {
 	struct bgdma_ask ask;
 	u32 first;
 	bool nowhere;		/* its result has no region to land in */
+	bool packets;		/* it comes as packets */
+	bool failed;		/* these found no FIFO */
 };
 
 static struct {
@@ -39,6 +43,8 @@ static struct {
 	u32 collectives, packets, window;
 	u32 of[PACKETS_MAX];	/* collective of a packet */
 	u32 gave[WHOS];		/* packets of each; of the parent: results */
+	bool taken[PACKETS_MAX];	/* by the reception FIFO */
+	u32 cuts;
 	u32 sent[BGDMA_EDGES];
 	bool greeted[BGDMA_EDGES];
 	bool told[BGDMA_EDGES];	/* that it is over, since the neighbour could hear */
@@ -148,9 +154,23 @@ static u32 results(void)
 	return n;
 }
 
+/* Does the FIFO have to take a packet, and has not? */
+static bool untaken(u32 number)
+{
+	const struct collective *c = &f.c[f.of[number]];
+
+	return c->packets && !c->failed && !f.taken[number] &&
+	       bgdma_result_is_here(f.cls, &c->ask);
+}
+
 static u32 landed(void)
 {
-	return min(results(), f.gave[OWN]);
+	u32 n = min(results(), f.gave[OWN]), i;
+
+	for (i = 0; i < n; i++)
+		if (untaken(i))
+			return i;
+	return n;
 }
 
 static u32 base(void)
@@ -181,7 +201,7 @@ static void look_at_memory(void)
 		const struct collective *c = &f.c[f.of[i]];
 		u32 n = result_of(i, data);
 
-		if (c->nowhere || !bgdma_result_bytes(f.cls, &c->ask, n))
+		if (c->nowhere || c->packets || !bgdma_result_bytes(f.cls, &c->ask, n))
 			continue;
 		memcpy(should + f.of[i] * PLACE + 3 + offset_of(i), data, n);
 	}

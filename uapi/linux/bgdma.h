@@ -224,13 +224,15 @@ enum bgdma_tree_type {
 /* bgdma_desc.class_prio */
 #define BGDMA_CLASS_MASK	0x0fU		/* class of the combining network */
 #define BGDMA_PRIORITY		(1U << 4)	/* reserved for links */
+#define BGDMA_TREE_PACKETS	(1U << 5)	/* the result is packets, see below */
 
 /**
  * struct bgdma_desc - one transfer, 64 bytes, little-endian
  * @op: enum bgdma_op
  * @flags: BGDMA_DESC_*
  * @route: BGDMA_ROUTE_*
- * @class_prio: class of a tree operation, and BGDMA_PRIORITY; else 0
+ * @class_prio: class of a tree operation, and BGDMA_TREE_PACKETS or BGDMA_PRIORITY;
+ *	else 0
  * @dst_rank: target node
  * @dst_ctx: context at the target node, or group with BGDMA_DESC_GROUP
  * @dst_fifo: reception FIFO, or remote-get queue, at the target; tag of a tree
@@ -252,8 +254,8 @@ enum bgdma_tree_type {
  * @u.at.src_off: byte offset in the source region
  * @u.at.dst_off: byte offset in the target region; 0 for FIFO operations
  * @u.inline_data: payload with BGDMA_DESC_INLINE
- * @cookie: travels with every packet of the message; operand of an atomic of
- *	one element; puts of an epoch that closes
+ * @cookie: travels with every packet of the message, or of the result; operand of
+ *	an atomic of one element; puts of an epoch that closes
  *
  * BGDMA_OP_ATOMIC, with @dispatch BGDMA_ATOMIC(op, type): of one element the
  * operand is @cookie, and with BGDMA_DESC_FETCH what was there before goes to
@@ -280,6 +282,9 @@ enum bgdma_tree_type {
  * at the root; BCAST: at the others), where @rec_ctr counts it, or with
  * BGDMA_DESC_OPS the end of the collective, at any member. A target place that is
  * BGDMA_NONE gets nothing, and a source place that is not used may be BGDMA_NONE.
+ * With BGDMA_TREE_PACKETS, which is each member's own choice, the result is a
+ * message of packets for a reception FIFO of this context: @dst_region is its
+ * number, the tag their operation identifier, and @cookie theirs.
  * BGDMA_OP_TREE_P2P is a message of packets as BGDMA_OP_MEMFIFO, but @dst_rank is
  * the rank in the class, and the payload begins with an operation identifier.
  *
