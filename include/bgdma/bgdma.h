@@ -9,6 +9,7 @@
 #include <bgdma/collective.h>
 #include <bgdma/job.h>
 #include <bgdma/msg.h>
+#include <bgdma/network.h>
 #include <bgdma/rendezvous.h>
 #include <bgdma/rma.h>
 #include <bgdma/spi.h>

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <bgdma/network.h>
+
 #include "internal.h"
 
 #define BUDGET_DEFAULT	64
@@ -100,17 +102,31 @@ static unsigned int gone_progress(struct bgdma_endpoint *ep)
 
 /* ---- Packets (DP-4) ---------------------------------------------------- */
 
+/*
+ * DP-3: of a message on the combining network the payload begins with the identifier, of
+ * which nothing but that is read here.
+ */
+static uint32_t member_id(const struct bgdma_packet *packet)
+{
+	__le32 id = 0;
+
+	if (packet->bytes >= BGDMA_MEMBER_HEAD)
+		memcpy(&id, bgdma_packet_data(packet), sizeof(id));
+	return __le32_to_cpu(id);
+}
+
 static void packet_trouble(struct bgdma_endpoint *ep,
 			   const struct bgdma_packet *packet, uint32_t rank,
 			   enum bgdma_trouble trouble)
 {
+	bool on_tree = packet->type == BGDMA_OP_TREE_P2P;
 	const struct bgdma_trouble_info info = {
 		.trouble = trouble,
 		.rank = rank,
 		.node = packet->src_rank,
 		.ctx = packet->src_ctx,
-		.type = packet_type(packet),
-		.operation = packet_id(packet),
+		.type = on_tree ? BGDMA_POINT_TO_POINT : packet_type(packet),
+		.operation = on_tree ? member_id(packet) : packet_id(packet),
 		.code = trouble == BGDMA_TROUBLE_CUT ? BGDMA_E_ABORTED :
 						       BGDMA_OK,
 	};
@@ -123,12 +139,10 @@ static void packet_trouble(struct bgdma_endpoint *ep,
  * hold up those for which nobody is to wait.
  */
 static const struct operation *
-operation_of(struct bgdma_endpoint *ep, unsigned int way,
-	     const struct bgdma_packet *packet)
+operation_of(struct bgdma_endpoint *ep, unsigned int way, uint32_t type,
+	     uint32_t id)
 {
-	const struct operation *op =
-		operation_find(&ep->table[packet_type(packet)],
-			       packet_id(packet));
+	const struct operation *op = operation_find(&ep->table[type], id);
 
 	return op && !(op->flags & BGDMA_OPERATION_CONTROL) ==
 		     (way == WAY_DATA) ? op : NULL;
@@ -141,8 +155,12 @@ packet_operation(struct bgdma_endpoint *ep, unsigned int way,
 {
 	uint64_t key = packet_key(packet) | (uint64_t)way << KEY_WAY_SHIFT;
 
+	if (bgdma_unlikely(packet->type == BGDMA_OP_TREE_P2P))
+		return operation_of(ep, way, BGDMA_POINT_TO_POINT,
+				    member_id(packet));
 	if (bgdma_unlikely(key != ep->last_key)) {
-		ep->last_op = operation_of(ep, way, packet);
+		ep->last_op = operation_of(ep, way, packet_type(packet),
+					   packet_id(packet));
 		ep->last_key = key;
 	}
 	return ep->last_op;
