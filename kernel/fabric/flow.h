@@ -297,7 +297,7 @@ static inline struct bgdma_frame_cb *bgdma_frame_cb(struct sk_buff *skb)
  * @checked: that frame is as it was sent; owner
  * @open: a transfer has begun and not ended: @s.x has it; owner
  * @target: incarnation of the context that it is for; owner
- * @has_refused: there was one; owner
+ * @has_refused: the transfer that the flow is at was; owner
  * @refused: the transfer of the last result; owner
  * @whole: a packet for a reception FIFO that comes in pieces; owner
  * @gathered: bytes of it; owner

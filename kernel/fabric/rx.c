@@ -352,6 +352,19 @@ static void bgdma_rx_refused(struct bgdma_rx_flow *flow)
 	spin_unlock(&flow->lock);
 }
 
+/*
+ * What follows a piece that was refused is of no use. Transfers come one after the
+ * other, and some day a later one has the same number: it begins with its first byte.
+ */
+static bool bgdma_rx_useless(struct bgdma_rx_flow *flow,
+			     const struct bgdma_wire_packet *p)
+{
+	if (flow->refused != le32_to_cpu(p->id) ||
+	    (p->kind == BGDMA_WIRE_PIECE && !p->offset))
+		flow->has_refused = false;
+	return flow->has_refused;
+}
+
 /* The packets of a frame: BGDMA_STEP_DONE, _WAIT or _AGAIN. */
 static int bgdma_rx_frame(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 			  long *budget)
@@ -366,9 +379,7 @@ static int bgdma_rx_frame(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 
 		if (*budget <= 0 || bgdma_rx_must_tell(flow, skb))
 			return BGDMA_STEP_AGAIN;
-		/* What follows a piece that was refused is of no use. */
-		if (!flow->has_refused ||
-		    flow->refused != le32_to_cpu(p[flow->packet].id))
+		if (likely(!bgdma_rx_useless(flow, &p[flow->packet])))
 			ret = bgdma_arrive(flow, &p[flow->packet], skb,
 					   head + flow->done);
 		*budget -= max(bytes, 256U);
