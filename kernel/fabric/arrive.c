@@ -243,6 +243,9 @@ static int bgdma_arrive_atomic(struct bgdma_rx_flow *flow,
 
 	bgdma_arrive_copy(skb, off, operands, *n);
 	ret = bgdma_deliver_atomic(target, &flow->s, operands, n);
+	/* Somebody keeps the first one busy. */
+	if (!ret && !*n)
+		return BGDMA_STEP_AGAIN;
 	if (!ret && p->desc.flags & BGDMA_DESC_FETCH)
 		bgdma_voice_fetched(flow, p, flow->s.x.done, operands, *n);
 	return ret;
