@@ -303,6 +303,34 @@ TEST_F(group, dma7_dma2_cancelled_within_a_message)
 }
 
 /*
+ * Members refuse what is too long for them, some of them while others get their copies:
+ * the descriptor ends, and so do those after it.
+ */
+TEST_F(group, dma7_dma6_a_long_put_that_is_refused)
+{
+	struct member *m = &self->m[0];
+	struct bgdma_desc d;
+	struct region all;
+	__u32 i, at;
+
+	region_new(&all, &m->n, 1024 * KIB);
+	for (i = 0; i < 5; i++) {
+		d = d_put(0, all.handle, 0, S_MEM, 0, 1024 * KIB);
+		deposit(&d, m, true, GROUP);
+		d.inj_ctr = htole32(m->ic);
+		counter_add(&m->n, INJ, m->ic, 1024 * KIB);
+		ASSERT_EQ(BGDMA_E_BOUNDS, run_bad(&m->inj, &d));
+		EXPECT_EQ(0, value(&m->n, INJ, m->ic));
+		must(clear_error(&m->n, INJ, BGDMA_HANDLE_SLOT(m->ic), 0));
+		d = d_send(m, true, i);
+		d.flags |= BGDMA_DESC_FENCE;
+		ASSERT_EQ(BGDMA_OK, run(&m->inj, &d));
+		for (at = 1; at < LINE; at++)
+			ASSERT_EQ(i, number_wait(&self->m[at].rec));
+	}
+}
+
+/*
  * No more is to come: an empty packet says so, or an event where there was no room
  * for one. @offset: what has come, in order.
  */
@@ -322,6 +350,36 @@ static bool aborted(struct member *m, __u32 *offset)
 	*offset += p->bytes;
 	packet_drop(&m->rec);
 	return last;
+}
+
+/* Also where more is on its way: who has the beginning hears, and the FIFO goes on. */
+TEST_F(group, dma7_dma2_cancelled_within_a_long_message)
+{
+	struct member *m = &self->m[0], *at = &self->m[2];
+	struct bgdma_desc d;
+	struct region all;
+	__u32 offset = 0;
+
+	/* More than can be on its way. */
+	region_new(&all, &m->n, 1024 * KIB);
+	d = d_memfifo(0, S_FIFO, all.handle, 0, 1024 * KIB);
+	deposit(&d, m, true, GROUP);
+	d.inj_ctr = htole32(m->ic);
+	counter_add(&m->n, INJ, m->ic, 1024 * KIB);
+	must(unbind(&self->m[1], GROUP));
+	inject(&m->inj, &d);
+	packet_wait(&at->rec);
+	EXPECT_EQ(1, cancel(&m->inj, 0, 0));
+	EXPECT_EQ(0, value(&m->n, INJ, m->ic));
+	EXPECT_TRUE(until(aborted(at, &offset)));
+	EXPECT_LT(0, offset);
+	EXPECT_GT(1024 * KIB, offset);
+	d = d_send(m, true, 5);
+	d.flags |= BGDMA_DESC_FENCE;
+	ASSERT_EQ(BGDMA_OK, run(&m->inj, &d));
+	EXPECT_EQ(5, number_wait(&at->rec));
+	EXPECT_EQ(5, number_wait(&self->m[3].rec));
+	EXPECT_EQ(0, value(&m->n, INJ, m->ic));
 }
 
 /* The same, where it is the sender that dies. */

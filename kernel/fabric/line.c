@@ -18,9 +18,6 @@
 #include "loopback.h"
 #include "remote.h"
 
-/* As a receiver: no context has this incarnation. */
-#define BGDMA_LINE_FAR		U32_MAX
-
 /* Nodes that are passed by in one step. */
 #define BGDMA_LINE_LOOK		64
 

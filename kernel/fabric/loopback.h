@@ -7,6 +7,9 @@
 
 #include "../bgdma.h"
 
+/* As the receiver of a copy, behind a link: no context has this incarnation. */
+#define BGDMA_LINE_FAR		U32_MAX
+
 typedef int bgdma_deliver_fn(struct bgdma_ctx *target, struct bgdma_stream *s,
 			     const struct bgdma_payload *p, u32 n);
 

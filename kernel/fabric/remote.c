@@ -444,6 +444,30 @@ static int bgdma_remote_slice(struct bgdma_stream *s,
 				 bgdma_remote_frames(s->tx, n, &chunk));
 }
 
+/* Nothing more comes of what the stream is at: the other side hears why. */
+static void bgdma_remote_no_more(struct bgdma_stream *s)
+{
+	const struct bgdma_flow_key key =
+		bgdma_remote_key(s, le32_to_cpu(s->x.desc.dst_rank));
+	struct bgdma_tx *tx = s->tx;
+	struct bgdma_tx_flow *flow;
+	struct bgdma_wire_packet *p;
+	struct sk_buff *skb;
+
+	lockdep_assert_held(&tx->lock);
+	flow = bgdma_tx_flow(tx, &key);
+	bgdma_tx_provide(tx, 1, 0);
+	skb = flow ? bgdma_remote_frame(flow, 0) : NULL;
+	if (!skb)
+		return;
+	if (!bgdma_frame_cb(skb)->packets)
+		bgdma_frame_cb(skb)->first = tx->head - 1;
+	p = bgdma_frame_packet(skb);
+	bgdma_remote_head(s, p, s->x.done, s->x.fault.code);
+	p->kind = BGDMA_WIRE_ABORT;
+	bgdma_remote_now(tx)->packets++;
+}
+
 /*
  * The stream gives up a transfer of which some was sent. That is dealt with as if
  * nothing had happened; the other side hears that no more comes. Nobody sees that the
@@ -451,12 +475,8 @@ static int bgdma_remote_slice(struct bgdma_stream *s,
  */
 static void bgdma_remote_abort(struct bgdma_stream *s)
 {
-	const struct bgdma_flow_key key =
-		bgdma_remote_key(s, le32_to_cpu(s->x.desc.dst_rank));
 	struct bgdma_tx *tx = s->tx;
-	struct bgdma_tx_flow *flow;
 	struct bgdma_sent *sent;
-	struct sk_buff *skb;
 
 	spin_lock(&tx->lock);
 	if (!bgdma_remote_begun(s)) {
@@ -474,20 +494,26 @@ static void bgdma_remote_abort(struct bgdma_stream *s)
 	/* What was asked for comes back. */
 	if (sent->fetched)
 		sent->fetched = sent->left;
-	flow = bgdma_tx_flow(tx, &key);
-	bgdma_tx_provide(tx, 1, 0);
-	skb = flow ? bgdma_remote_frame(flow, 0) : NULL;
-	if (skb) {
-		struct bgdma_wire_packet *p;
-
-		if (!bgdma_frame_cb(skb)->packets)
-			bgdma_frame_cb(skb)->first = tx->head - 1;
-		p = bgdma_frame_packet(skb);
-		bgdma_remote_head(s, p, s->x.done, s->x.fault.code);
-		p->kind = BGDMA_WIRE_ABORT;
-		sent->packets++;
-	}
+	bgdma_remote_no_more(s);
 unlock:
+	spin_unlock(&tx->lock);
+}
+
+/*
+ * The same of a deposit. Who has its copy keeps it; all bytes the stream takes off its
+ * counter by itself, whoever refuses his copy later.
+ */
+static void bgdma_remote_abort_line(struct bgdma_stream *s)
+{
+	struct bgdma_tx *tx = s->tx;
+
+	spin_lock(&tx->lock);
+	if (bgdma_remote_begun(s)) {
+		if (s->line.receiver == BGDMA_LINE_FAR)
+			bgdma_remote_no_more(s);
+		bgdma_remote_now(tx)->given_up = true;
+		bgdma_remote_now(tx)->told = true;
+	}
 	spin_unlock(&tx->lock);
 }
 
@@ -620,10 +646,14 @@ static void bgdma_ether_count(struct bgdma_stream *s, u32 n)
 
 static void bgdma_ether_abort(struct bgdma_stream *s, u32 left)
 {
-	if (!bgdma_leaves(s))
-		bgdma_loopback.abort(s, left);
-	else if (s->tx || bgdma_remote_tx(s))
-		bgdma_remote_abort(s);
+	if (bgdma_leaves(s)) {
+		if (s->tx || bgdma_remote_tx(s))
+			bgdma_remote_abort(s);
+		return;
+	}
+	bgdma_loopback.abort(s, left);
+	if (s->tx && s->x.desc.route & BGDMA_ROUTE_DEPOSIT)
+		bgdma_remote_abort_line(s);
 }
 
 static bool bgdma_ether_promise(struct bgdma_stream *s)
@@ -639,11 +669,6 @@ static void bgdma_ether_refused(struct bgdma_stream *s)
 		bgdma_loopback.refused(s);
 	else
 		bgdma_voice_refused(s);
-}
-
-static u32 bgdma_ether_line(struct bgdma_stream *s)
-{
-	return bgdma_loopback.line(s);
 }
 
 /* --------------------------------------------------------------------- */
@@ -662,7 +687,7 @@ const struct bgdma_fabric_ops bgdma_ether_fabric = {
 	.count = bgdma_ether_count,
 	.abort = bgdma_ether_abort,
 	.refused = bgdma_ether_refused,
-	.line = bgdma_ether_line,
+	.line = bgdma_line_begin,
 	.fence = bgdma_remote_fence,
 	.quiet = bgdma_remote_quiet,
 	.ended = bgdma_remote_ended,
