@@ -35,4 +35,91 @@ TEST_F(data, a_number_that_was_refused_comes_again)
 	EXPECT_TRUE(all_bytes(self->e.mem.p, 64, 9));
 }
 
+/* What comes in pieces is nothing to its target before it may be there. */
+TEST_F(data, x2_pieces_for_a_closed_fifo_are_nothing)
+{
+	struct bgdma_event event;
+	struct bgdma_desc d;
+	struct rec closed;
+
+	must(rec_try(&closed, &self->e.n, BGDMA_ID_ANY, BGDMA_REC_BYTES_MIN));
+	d = d_memfifo(0, closed.id, BGDMA_NONE, 0, 9000);
+	add(&self->f, &d, 0, 3000, 1);
+	add(&self->f, &d, 3000, 1096, 2)->id = self->f.packet[0].id;
+	REFUSED(BGDMA_E_RIGHTS);
+	/* From its middle on: whole, or not. */
+	data_new(&self->f, 6, FIRST);
+	add(&self->f, &d, 4096, 4096, 1);
+	REFUSED(BGDMA_E_RIGHTS);
+	data_new(&self->f, 7, FIRST);
+	add(&self->f, &d, 4096, 1000, 1);
+	add(&self->f, &d, 5096, 0, 1)->kind = BGDMA_WIRE_ABORT;
+	self->f.packet[1].id = self->f.packet[0].id;
+	self->f.packet[1].bytes = BGDMA_E_CANCELLED;
+	LANDS();
+	/* The end of what never began. */
+	data_new(&self->f, 8, FIRST);
+	add(&self->f, &d, 4096, 0, 1)->kind = BGDMA_WIRE_ABORT;
+	self->f.packet[0].bytes = BGDMA_E_CANCELLED;
+	LANDS();
+	EXPECT_EQ(NULL, packet(&closed));
+	EXPECT_FALSE(event_next(&self->e.n, &event));
+}
+
+/* A context of ours has left. */
+static bool say_gone(int sock, uint16_t ctx, uint32_t psn)
+{
+	struct bgdma_wire_gone gone = {
+		.rank = WE, .incarnation = INC, .ctx = ctx,
+	};
+	struct data_frame f;
+
+	voice_new(&f, psn);
+	add(&f, NULL, 0, sizeof(gone), 0)->kind = BGDMA_WIRE_GONE;
+	memcpy(f.payload, &gone, sizeof(gone));
+	return send_data(sock, &f);
+}
+
+/* The rest is counted that nobody has seen, so that others who share it finish. */
+TEST_F(data, x3_the_end_within_a_packet)
+{
+	struct bgdma_desc d = d_memfifo(0, self->e.rec.id, BGDMA_NONE, 0, 6000);
+	const struct bgdma_packet *p;
+
+	d.rec_ctr = self->e.rc;
+	counter_add(&self->e.n, REC, self->e.rc, 6000);
+	add(&self->f, &d, 0, 4096, 1);
+	LANDS();
+	data_new(&self->f, 5, FIRST + 1);
+	add(&self->f, &d, 4096, 500, 1)->id = FIRST * PACKETS + 1;
+	LANDS();
+	EXPECT_EQ(6000 - 4096, value(&self->e.n, REC, self->e.rc));
+	packet_wait(&self->e.rec);
+	packet_drop(&self->e.rec);
+	ASSERT_TRUE(say_gone(self->sock, 0, FIRST));
+	p = packet_wait(&self->e.rec);
+	EXPECT_TRUE(p->flags & BGDMA_PACKET_ERROR);
+	EXPECT_EQ(4096, p->offset);
+	EXPECT_TRUE(until(counter_error(&self->e.n, REC, self->e.rc)));
+	EXPECT_EQ(0, value(&self->e.n, REC, self->e.rc));
+}
+
+TEST_F(data, x2_refused_within_a_packet)
+{
+	struct bgdma_desc d = d_memfifo(0, self->e.rec.id, BGDMA_NONE, 0, 6000);
+
+	d.rec_ctr = self->e.rc;
+	counter_add(&self->e.n, REC, self->e.rc, 6000);
+	add(&self->f, &d, 0, 4096, 1);
+	LANDS();
+	ASSERT_EQ(0, fifo_destroy(&self->e.n, BGDMA_KIND_REC_FIFO,
+				  self->e.rec.id));
+	data_new(&self->f, 5, FIRST + 1);
+	add(&self->f, &d, 4096, 1000, 1)->id = FIRST * PACKETS + 1;
+	add(&self->f, &d, 5096, 904, 1)->id = FIRST * PACKETS + 1;
+	REFUSED(BGDMA_E_FIFO);
+	EXPECT_TRUE(counter_error(&self->e.n, REC, self->e.rc));
+	EXPECT_EQ(0, value(&self->e.n, REC, self->e.rc));
+}
+
 TEST_HARNESS_MAIN

@@ -208,6 +208,7 @@ TEST_F(data, packets_for_a_fifo_come_in_pieces)
 	d.rec_ctr = self->e.rc;
 	add(&self->f, &d, 4096, 0, 1)->kind = BGDMA_WIRE_ABORT;
 	self->f.packet[0].bytes = BGDMA_E_CANCELLED;
+	self->f.packet[0].id = FIRST * PACKETS + 1;
 	LANDS();
 	EXPECT_TRUE(counter_error(&self->e.n, REC, self->e.rc));
 }

@@ -124,6 +124,20 @@ static void bgdma_arrive_copy(const struct sk_buff *skb, u32 off, void *to,
 }
 
 /*
+ * The rest of the transfer will never come. What is only gathered here its target has
+ * not seen, nor was its sender asked for a right.
+ */
+static void bgdma_arrive_ends(struct bgdma_rx_flow *flow,
+			      struct bgdma_ctx *target)
+{
+	struct bgdma_stream *s = &flow->s;
+
+	s->x.done = flow->open ? flow->seen : 0;
+	bgdma_deliver_abort(target, s,
+			    le32_to_cpu(s->x.desc.length) - s->x.done);
+}
+
+/*
  * @n bytes of the transfer have arrived. Of @visible bytes the last was among them:
  * count these, unless the delivery did.
  */
@@ -137,9 +151,13 @@ static void bgdma_arrive_landed(struct bgdma_rx_flow *flow,
 	    s->x.desc.rec_ctr != cpu_to_le32(BGDMA_NONE))
 		bgdma_deliver_count(target, s, visible);
 	s->x.done += n;
+	if (!flow->open)
+		flow->seen = 0;
+	if (visible)
+		flow->seen = s->x.done;
 	flow->open = !last;
 	flow->target = target->who.incarnation;
-	if (!bgdma_is_greeting(&s->x.desc))
+	if ((visible || last) && !bgdma_is_greeting(&s->x.desc))
 		bgdma_loopback_talked(s->ctx, target);
 	bgdma_stat_add(s->stats.packets, 1);
 	bgdma_stat_add(s->stats.bytes_copied, n);
@@ -304,8 +322,7 @@ static int bgdma_arrive_slice(struct bgdma_rx_flow *flow,
 		ret = BGDMA_STEP_DONE;
 	} else if (ret > 0)
 		/* As who executes a descriptor here does: the target hears, too. */
-		bgdma_deliver_abort(target, s,
-				    le32_to_cpu(s->x.desc.length) - s->x.done);
+		bgdma_arrive_ends(flow, target);
 	else if (!ret)
 		bgdma_arrive_landed(flow, target, *n,
 				    visible == U32_MAX ? *n : visible);
@@ -320,6 +337,9 @@ static void bgdma_arrive_at(struct bgdma_rx_flow *flow,
 {
 	struct bgdma_stream *s = &flow->s;
 
+	/* Of the one before no more comes. */
+	if (s->x.id != le32_to_cpu(p->id))
+		flow->open = false;
 	s->x.desc = p->desc;
 	s->x.id = le32_to_cpu(p->id);
 	s->x.done = le32_to_cpu(p->offset) + flow->piece;
@@ -359,6 +379,9 @@ static int bgdma_arrive_abort(struct bgdma_rx_flow *flow,
 	struct bgdma_ctx *target;
 
 	bgdma_arrive_at(flow, p);
+	/* One that never began does not end. */
+	if (s->x.done && !flow->open)
+		return BGDMA_STEP_DONE;
 	s->x.fault = (struct bgdma_fault) {
 		.code = le32_to_cpu(p->bytes),
 		.offset = s->x.done,
@@ -367,8 +390,7 @@ static int bgdma_arrive_abort(struct bgdma_rx_flow *flow,
 	bgdma_slice_begin();
 	target = bgdma_arrive_target(flow, p);
 	if (target) {
-		bgdma_deliver_abort(target, s,
-				    le32_to_cpu(s->x.desc.length) - s->x.done);
+		bgdma_arrive_ends(flow, target);
 		bgdma_busy_put(&target->busy);
 	}
 	flow->open = false;
@@ -431,15 +453,14 @@ void bgdma_arrive_end(struct bgdma_rx_flow *flow)
 
 	if (!flow->open)
 		return;
-	flow->open = false;
 	bgdma_slice_begin();
 	target = bgdma_arrive_began(flow);
 	if (target && target->who.incarnation == flow->target) {
-		bgdma_arrive_fault(s, BGDMA_E_PEER_DOWN, s->x.done,
+		bgdma_arrive_fault(s, BGDMA_E_PEER_DOWN, flow->seen,
 				   le32_to_cpu(s->x.desc.length));
-		bgdma_deliver_abort(target, s,
-				    le32_to_cpu(s->x.desc.length) - s->x.done);
+		bgdma_arrive_ends(flow, target);
 	}
+	flow->open = false;
 	if (target)
 		bgdma_busy_put(&target->busy);
 	bgdma_slice_end();

@@ -296,6 +296,7 @@ static inline struct bgdma_frame_cb *bgdma_frame_cb(struct sk_buff *skb)
  * @piece: bytes of that packet that have landed; owner
  * @checked: that frame is as it was sent; owner
  * @open: a transfer has begun and not ended: @s.x has it; owner
+ * @seen: bytes of it up to the last that its target has seen; owner
  * @target: incarnation of the context that it is for; owner
  * @has_refused: the transfer that the flow is at was; owner
  * @refused: the transfer of the last result; owner
@@ -327,6 +328,7 @@ struct bgdma_rx_flow {
 	u32 piece;
 	bool checked;
 	bool open;
+	u32 seen;
 	u32 target;
 	bool has_refused;
 	u32 refused;
