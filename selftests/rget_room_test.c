@@ -71,6 +71,47 @@ TEST_F(rget, dma8_no_sub_queue_is_left)
 	EXPECT_EQ(1000, number_wait(&b->rec));
 }
 
+/* In kB. */
+static long kernel_memory(void)
+{
+	FILE *f = fopen("/proc/meminfo", "r");
+	char line[128];
+	long kb = 0;
+
+	must(f ? 0 : -errno);
+	while (fgets(line, sizeof(line), f) &&
+	       !sscanf(line, "SUnreclaim: %ld", &kb))
+		;
+	fclose(f);
+	return kb;
+}
+
+/* What is kept ready to tell one is good for the other. */
+TEST_F(rget, x2_senders_that_take_turns_take_no_memory)
+{
+	unsigned int rounds = 6000 / slowness(), full = 0, i;
+	struct end *b = &self->b;
+	long before = 0;
+	__u32 q;
+
+	must(rgq_try(&b->n, 16, 1, 100, &q));
+	must(grant(&b->n, BGDMA_KIND_RGET_QUEUE, q, BGDMA_RANK_ANY,
+		   BGDMA_RIGHT_INJECT));
+	for (i = 0; i < rounds; i++) {
+		struct bgdma_desc d = local_number(b, i);
+
+		/* What all of this takes once. */
+		if (i == rounds / 10)
+			before = kernel_memory();
+		/* The other's may not be over yet. */
+		while (send_to(i % 2 ? &self->a : &self->c, 1, q, &d, 1))
+			ASSERT_GT(100, full++);
+		ASSERT_EQ(i, number_wait(&b->rec));
+	}
+	/* A frame each would be a kilobyte and more. */
+	EXPECT_GT(rounds / 3, kernel_memory() - before);
+}
+
 TEST_F(rget, dma3_waits_for_room)
 {
 	struct end *a = &self->a, *b = &self->b;

@@ -169,7 +169,11 @@ bool bgdma_voice_pledge(struct bgdma_stream *s)
 		if (!skb)
 			break;
 		tx->sender = s->who.rank;
-		__skb_queue_tail(&tx->promised, skb);
+		/* The voice has its flow now; there may have been frames enough. */
+		if (skb_queue_len(&tx->promised) > tx->head - tx->tail)
+			consume_skb(skb);
+		else
+			__skb_queue_tail(&tx->promised, skb);
 	}
 	spin_unlock(&tx->lock);
 	return enough;
