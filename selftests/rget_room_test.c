@@ -42,11 +42,16 @@ TEST_F(rget, dma8_queue_full)
 	struct end *a = &self->a, *b = &self->b, *c = &self->c;
 	struct bgdma_desc d[16];
 	__u32 q = blocked_queue(a, b, FULL_MS, 2), i;
+	__u64 begin;
 
 	for (i = 0; i < 16; i++)
 		d[i] = local_number(b, 100 + i);
-	/* One slot is free; sixteen are not. */
-	EXPECT_EQ(BGDMA_E_RGET_FULL, send_to(a, 1, q, d, 16));
+	/* One slot is free; sixteen are not. Each waits as long. */
+	for (i = 0; i < 3; i++) {
+		begin = now_ns();
+		EXPECT_EQ(BGDMA_E_RGET_FULL, send_to(a, 1, q, d, 16));
+		EXPECT_LE(FULL_MS * 900000ULL, now_ns() - begin);
+	}
 	/* Another sender has room of its own. */
 	d[0] = local_number(b, 1000);
 	EXPECT_EQ(BGDMA_OK, send_to(c, 1, q, d, 1));

@@ -337,6 +337,8 @@ static void bgdma_rx_refused(struct bgdma_rx_flow *flow)
 	flow->open = false;
 	flow->has_refused = true;
 	flow->refused = x->id;
+	/* The next waits as long as any. */
+	flow->s.deadline = 0;
 	spin_lock(&flow->lock);
 	if (flow->n_results < BGDMA_WIRE_RESULTS) {
 		r = &flow->results[flow->n_results++];
