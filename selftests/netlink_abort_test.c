@@ -122,4 +122,40 @@ TEST_F(data, x2_refused_within_a_packet)
 	EXPECT_EQ(0, value(&self->e.n, REC, self->e.rc));
 }
 
+/* It waits behind all that may be on its way; so does its counter, at the target. */
+TEST_F(data, dma2_cancelled_before_it_was_sent)
+{
+	struct bgdma_desc d = d_put(WE, self->e.mem.handle, 0, 3, 0, 8);
+	const struct bgdma_wire_packet *p;
+	struct data_frame f;
+	__u64 seq = 0, end;
+	uint32_t i;
+
+	d.rec_ctr = 5;
+	/* In few frames, so that it is not these that are too many. */
+	for (i = 0; i < 60; i++)
+		put_in(&self->e.inj, &d);
+	post(&self->e.inj);
+	for (i = 0; i < 5; i++)
+		seq = inject(&self->e.inj, &d);
+	ASSERT_TRUE(until(load(&self->e.inj.kern->state) == BGDMA_FIFO_BLOCKED));
+	ASSERT_LT(0, cancel(&self->e.inj, 0, seq));
+	end = now_ns() + PATIENCE_NS;
+	do {
+		ASSERT_GT(end, now_ns());
+		ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &f,
+				       sizeof(f)));
+		/* It may have more of them than ours. */
+		p = (void *)(&f.frame + 1);
+		for (i = 1; i < f.frame.packets && p->kind != BGDMA_WIRE_ABORT; i++)
+			p++;
+	} while (p->kind != BGDMA_WIRE_ABORT);
+	EXPECT_EQ(BGDMA_E_CANCELLED, (int)p->bytes);
+	EXPECT_EQ(5, (int)p->desc.rec_ctr);
+	/* It ends as all others do. */
+	ack_new(&self->ack);
+	ASSERT_TRUE(send_ack(self->sock, &f, f.frame.psn + 1, 0, &self->ack));
+	EXPECT_EQ(BGDMA_OK, outcome(&self->e.inj, seq));
+}
+
 TEST_HARNESS_MAIN

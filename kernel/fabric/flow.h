@@ -22,8 +22,9 @@
 #include "link.h"
 #include "wire.h"
 
-/* Transfers of one stream that are on their way. */
+/* Transfers of one stream that are on their way; the last place is for one given up. */
 #define BGDMA_SENT_MAX		64
+#define BGDMA_SENT_BEGIN	(BGDMA_SENT_MAX - 1)
 
 /* Frames that arrive before the one that is next are kept: so many of a flow. */
 #define BGDMA_RX_WINDOW		BGDMA_WIRE_SACK

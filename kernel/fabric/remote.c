@@ -51,14 +51,14 @@ static struct bgdma_sent *bgdma_remote_now(struct bgdma_tx *tx)
 	return &tx->sent[(tx->head - 1) % BGDMA_SENT_MAX];
 }
 
-/* Its first piece goes: BGDMA_STEP_WAIT if there are too many on their way. */
-static int bgdma_remote_begin(struct bgdma_stream *s)
+/* Its first piece goes: BGDMA_STEP_WAIT if @most are on their way already. */
+static int bgdma_remote_begin(struct bgdma_stream *s, u32 most)
 {
 	struct bgdma_tx *tx = s->tx;
 	struct bgdma_sent *sent;
 
 	lockdep_assert_held(&tx->lock);
-	if (tx->head - tx->tail == BGDMA_SENT_MAX)
+	if (tx->head - tx->tail >= most)
 		return BGDMA_STEP_WAIT;
 	tx->head++;
 	sent = bgdma_remote_now(tx);
@@ -342,7 +342,7 @@ static bool bgdma_remote_room(struct bgdma_stream *s, u32 dst, u32 frames)
 	spin_lock(&tx->lock);
 	flow = bgdma_tx_flow(tx, &key);
 	room = flow && bgdma_tx_room(flow, frames) &&
-	       (s->x.done || tx->head - tx->tail < BGDMA_SENT_MAX);
+	       (s->x.done || tx->head - tx->tail < BGDMA_SENT_BEGIN);
 	/* One that failed has to come to its end. */
 	room = room || (s->x.done && bgdma_remote_failed(s));
 	spin_unlock(&tx->lock);
@@ -389,7 +389,7 @@ static int bgdma_remote_go(struct bgdma_stream *s,
 			      bgdma_remote_pages(tx, n, chunk)))
 		return BGDMA_STEP_AGAIN;
 	if (!bgdma_remote_begun(s)) {
-		ret = bgdma_remote_begin(s);
+		ret = bgdma_remote_begin(s, BGDMA_SENT_BEGIN);
 		*wait = ret;
 		if (ret)
 			return ret;
@@ -482,7 +482,7 @@ static void bgdma_remote_abort(struct bgdma_stream *s)
 	if (!bgdma_remote_begun(s)) {
 		/* Nothing was sent, but its counter may be waited for. */
 		if (s->x.desc.rec_ctr == cpu_to_le32(BGDMA_NONE) ||
-		    bgdma_remote_begin(s))
+		    bgdma_remote_begin(s, BGDMA_SENT_MAX))
 			goto unlock;
 	}
 	sent = bgdma_remote_now(tx);
