@@ -370,7 +370,7 @@ void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
 		if (tx->s)
 			bgdma_waiters_wake(&tx->waiters);
 		else if (tx->until && bgdma_tx_quiet(tx))
-			queue_work(bgdma_flow_wq, &tx->work);
+			bgdma_tx_over(tx);
 	}
 	spin_unlock(&tx->lock);
 	bgdma_tx_flush(tx, false, pooled);

@@ -435,6 +435,7 @@ void bgdma_tx_close(struct bgdma_tx_flow *flow);
 void bgdma_tx_send(struct bgdma_tx *tx, bool open);
 void bgdma_tx_flush(struct bgdma_tx *tx, bool open, bool pooled);
 void bgdma_tx_turn(struct bgdma_stream *s);
+void bgdma_tx_over(struct bgdma_tx *tx);
 bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames, u32 pages);
 void bgdma_tx_orphan(struct bgdma_tx *tx);
 void bgdma_tx_stop(struct bgdma_tx *tx);

@@ -102,6 +102,20 @@ void bgdma_tx_put(struct bgdma_tx *tx)
 }
 
 /**
+ * bgdma_tx_over() - have what is on its way freed, by a worker
+ * @tx: of a stream that is no more
+ *
+ * Context: any; who calls has a reference, or holds tx.lock of one that is not dead.
+ */
+void bgdma_tx_over(struct bgdma_tx *tx)
+{
+	/* The worker's: others may free it first. */
+	kref_get(&tx->ref);
+	if (!queue_work(bgdma_flow_wq, &tx->work))
+		bgdma_tx_put(tx);
+}
+
+/**
  * bgdma_tx_provide() - memory for what is sent next
  * @tx: of a stream
  * @frames: so many at most
@@ -357,7 +371,7 @@ static void bgdma_tx_fail(struct bgdma_tx_flow *flow, u32 code, u64 offset,
 	if (tx->s)
 		bgdma_waiters_wake(&tx->waiters);
 	else if (tx->until)
-		queue_work(bgdma_flow_wq, &tx->work);
+		bgdma_tx_over(tx);
 }
 
 /* Nothing has come back for so long that nothing will: true. */
@@ -401,7 +415,7 @@ static void bgdma_tx_timeout(struct bgdma_tx_flow *flow)
 	flow->tries++;
 	if (!flow->tx->s && flow->tx->until &&
 	    time_after(jiffies, flow->tx->until)) {
-		queue_work(bgdma_flow_wq, &flow->tx->work);
+		bgdma_tx_over(flow->tx);
 		return;
 	}
 	if (!flow->stopped)
@@ -515,6 +529,8 @@ void bgdma_tx_orphan(struct bgdma_tx *tx)
 {
 	bool quiet;
 
+	/* From here on it may be over at any time. */
+	kref_get(&tx->ref);
 	bgdma_tx_flush(tx, true, false);
 	spin_lock(&tx->lock);
 	tx->s = NULL;
@@ -523,7 +539,8 @@ void bgdma_tx_orphan(struct bgdma_tx *tx)
 	spin_unlock(&tx->lock);
 	bgdma_waiters_end(&tx->waiters);
 	if (quiet)
-		queue_work(bgdma_flow_wq, &tx->work);
+		bgdma_tx_over(tx);
+	bgdma_tx_put(tx);
 }
 
 /* Nothing is on its way any more. */
@@ -581,6 +598,7 @@ static void bgdma_tx_work(struct work_struct *work)
 	list_del_init(&tx->node);
 	spin_unlock(&flows->lock);
 	bgdma_tx_stop(tx);
+	bgdma_tx_put(tx);
 }
 
 /* No device of ours is up: it is not the others who are dead. */
