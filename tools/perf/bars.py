@@ -169,6 +169,33 @@ def of_barriers(found):
                      [value / 63 for value in few]), 1.2)
 
 
+SIZES = ("8 B", "64 KiB", "1 MiB")
+PROCESSES = 4
+
+
+def of_collectives(found, shares):
+    """Bars of the step collectives."""
+    def runs(name):
+        return found[name]["nanoseconds"]["runs"]
+
+    for size, more in (("8 B", ""), ("8 B", ", asleep at once"), ("64 KiB", "")):
+        yield bar(f"{size} all-reduce{more}: of Open MPI's time",
+                  ratios(runs(f"{size} all-reduce, engines{more}"),
+                         runs(f"{size} all-reduce, Open MPI")), 1)
+    yield bar("1 MiB all-reduce: processor time of a process, of the time it takes",
+              [share / PROCESSES for share in shares["1 MiB all-reduce, engines"]],
+              0.1)
+    for size in SIZES:
+        yield bar(f"{size} fast sum of doubles: of the time of integers",
+                  ratios(runs(f"{size} all-reduce, fast sum, engines"),
+                         runs(f"{size} all-reduce, engines")), 3)
+    for size in SIZES:
+        engines, messages = (runs(f"{size} all-reduce, {how}, 8 nodes by veth")
+                             for how in ("engines", "messages"))
+        yield bar(f"{size} all-reduce, 8 nodes by veth: how much faster than "
+                  "messages", ratios(messages, engines), 2, "at least")
+
+
 def of_growth(counted):
     """Bars of the step growth."""
     for which in ("the next of", "all of"):
@@ -200,6 +227,9 @@ def judge(figures):
         result += of_messages(figures["messages"])
     if "barrier" in figures:
         result += of_barriers(figures["barrier"])
+    if "collectives" in figures:
+        result += of_collectives(figures["collectives"],
+                                 figures["processors"])
     if "links" in figures:
         result += of_links(figures["links"])
     if "loss" in figures:

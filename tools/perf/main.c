@@ -28,6 +28,7 @@ static const struct {
 	{ "rma", count_rma, "the same in windows" },
 	{ "barrier", barrier, "barriers of 4 processes; needs 4 nodes in a ring" },
 	{ "entry", barrier_entry, "what a barrier costs by nodes, in ring4, ring64 and ring1024" },
+	{ "collectives", collectives, "all-reduces of 4 processes, or of 8, see --netns" },
 	{ "sys", sys_small, "8-byte messages of endpoints beside raw ones" },
 	{ "msg", msg, "tagged messages, and matching among few and many" },
 	{ "switch", eager_switch, "tagged messages of growing length, eager and by rendezvous" },

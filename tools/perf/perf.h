@@ -24,7 +24,7 @@ unsigned int runs(unsigned int otherwise);
 extern const char *netns;
 /* The calling thread goes into that of a side; none without --netns. */
 void netns_enter(uint32_t rank);
-/* --only: of operations and links those figures with this in their names */
+/* --only: of operations, links and collectives those figures with this in their names */
 extern const char *only;
 
 /* Both ends of a transfer, in one process: node 0 sends to node 1. */
@@ -114,6 +114,7 @@ void count_onesided(void);
 void count_rma(void);
 void barrier(void);
 void barrier_entry(void);
+void collectives(void);
 void ping_pong(void);
 void bandwidth(void);
 void idle(void);

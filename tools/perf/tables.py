@@ -71,6 +71,11 @@ def of_barriers(found):
     of_both("barriers", found)
 
 
+def of_collectives(found):
+    """The step collectives."""
+    of_both("all-reduces", found)
+
+
 def of_attack(found):
     """Of bandwidth the part of the fair share, half of what there is alone."""
     for what, attackers in found.items():
@@ -132,6 +137,7 @@ def tell(figures):
                          (figures.get("nanoseconds"), of_times),
                          (figures.get("messages"), of_messages),
                          (figures.get("barrier"), of_barriers),
+                         (figures.get("collectives"), of_collectives),
                          (figures.get("links"), of_links),
                          (figures.get("loss"), of_loss),
                          (figures.get("pacing"), pacing.tell),
