@@ -35,6 +35,8 @@
 void bgdma_stream_leave(struct bgdma_stream *s)
 {
 	bgdma_stream_disown(s);
+	if (s->kind == BGDMA_KIND_RGET_QUEUE)
+		bgdma_rgq_left(s);
 	if (bgdma_stream_again(s))
 		bgdma_stream_wake(s);
 }

@@ -266,6 +266,8 @@ static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)
 	s->pooled = false;
 	rcu_read_lock();
 	bgdma_stream_disown(s);
+	if (s->kind == BGDMA_KIND_RGET_QUEUE)
+		bgdma_rgq_left(s);
 	/* This thread looks at the list next: nobody else need be woken. */
 	bgdma_rq_end(ctx, bgdma_stream_again(s) ? s : NULL);
 	rcu_read_unlock();

@@ -383,6 +383,7 @@ int bgdma_rgq_deliver(struct bgdma_rget_queue *queue, struct bgdma_stream *by,
 bool bgdma_rgq_room(struct bgdma_rget_queue *queue,
 		    const struct bgdma_principal *who, u32 n);
 void bgdma_rgq_quiet(struct bgdma_stream *s);
+void bgdma_rgq_left(struct bgdma_stream *s);
 void bgdma_rgq_refuse(struct bgdma_stream *s, const struct bgdma_stream *at);
 void bgdma_rgq_clear(struct bgdma_rget_queue *queue, bool flush);
 

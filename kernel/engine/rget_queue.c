@@ -216,6 +216,25 @@ void bgdma_rgq_quiet(struct bgdma_stream *s)
 	bgdma_waiters_wake(&bgdma_sub_of(s)->queue->waiters);
 }
 
+/**
+ * bgdma_rgq_left() - nobody owns the stream of a sub-queue any more
+ * @s: its stream
+ *
+ * Whoever waits for a sub-queue may have found this one empty, but owned.
+ *
+ * Context: under RCU, after bgdma_stream_disown(): its barrier is between that and the
+ * look at the list, as that of who parks is between the list and the look at the owner.
+ */
+void bgdma_rgq_left(struct bgdma_stream *s)
+{
+	const struct bgdma_rget_sub *sub = bgdma_sub_of(s);
+
+	if (unlikely(!list_empty(&sub->queue->waiters.waiting)) &&
+	    READ_ONCE(sub->head) == READ_ONCE(sub->tail) &&
+	    !READ_ONCE(s->x.active))
+		bgdma_waiters_wake(&sub->queue->waiters);
+}
+
 /* The payload is up to 16 descriptors, in two pieces cut anywhere. */
 static void bgdma_rgq_copy(struct bgdma_rget_queue *queue,
 			   struct bgdma_rget_sub *sub,
