@@ -100,8 +100,9 @@ TEST_F(data, x3_the_end_within_a_packet)
 	p = packet_wait(&self->e.rec);
 	EXPECT_TRUE(p->flags & BGDMA_PACKET_ERROR);
 	EXPECT_EQ(4096, p->offset);
+	/* The packet first, then the error, then the value. */
 	EXPECT_TRUE(until(counter_error(&self->e.n, REC, self->e.rc)));
-	EXPECT_EQ(0, value(&self->e.n, REC, self->e.rc));
+	EXPECT_TRUE(until(!value(&self->e.n, REC, self->e.rc)));
 }
 
 TEST_F(data, x2_refused_within_a_packet)
@@ -156,6 +157,33 @@ TEST_F(data, dma2_cancelled_before_it_was_sent)
 	ack_new(&self->ack);
 	ASSERT_TRUE(send_ack(self->sock, &f, f.frame.psn + 1, 0, &self->ack));
 	EXPECT_EQ(BGDMA_OK, outcome(&self->e.inj, seq));
+}
+
+/* An atomic was done there, and what it fetched will never come. */
+TEST_F(data, x3_a_kernel_that_leaves_before_it_answers)
+{
+	struct bgdma_desc d = d_atomic(WE, BGDMA_ATOMIC_ADD, BGDMA_ATOMIC_U64, 1,
+				       3, 0, 1);
+	struct state_frame state;
+	struct data_frame f;
+	__u64 seq;
+
+	d.flags = BGDMA_DESC_FETCH;
+	d.u.at.src_region = self->e.mem.handle;
+	d.inj_ctr = self->e.ic;
+	counter_add(&self->e.n, INJ, self->e.ic, 8);
+	seq = inject(&self->e.inj, &d);
+	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &f, sizeof(f)));
+	ack_new(&self->ack);
+	ASSERT_TRUE(send_ack(self->sock, &f, f.frame.psn + 1, 0, &self->ack));
+	usleep(50000);
+	EXPECT_EQ(seq, load(&self->e.inj.kern->done));
+	state_new(&state, PARTITION, US, 9, WE);
+	state.state.flags = BGDMA_WIRE_STATE_BYE;
+	ASSERT_TRUE(send_state(self->sock, &state));
+	EXPECT_EQ(BGDMA_E_PEER_DOWN, outcome(&self->e.inj, seq));
+	EXPECT_EQ(WE, self->e.inj.rec->offset);
+	EXPECT_TRUE(counter_error(&self->e.n, INJ, self->e.ic));
 }
 
 TEST_HARNESS_MAIN

@@ -462,6 +462,7 @@ void bgdma_sent_fetched(struct bgdma_tx *tx, u32 id, u32 offset,
 void bgdma_sent_check(struct bgdma_tx *tx, struct bgdma_sent *sent);
 void bgdma_sent_given_up(struct bgdma_tx *tx);
 void bgdma_sent_none(struct bgdma_tx *tx, u32 code);
+void bgdma_sent_unanswered(struct bgdma_tx *tx, u32 rank, u32 code);
 void bgdma_sent_lost(struct bgdma_tx *tx, const struct sk_buff *skb, u32 code,
 		     u64 offset, u64 bound);
 void bgdma_sent_publish(struct bgdma_tx *tx);

@@ -195,6 +195,34 @@ void bgdma_sent_none(struct bgdma_tx *tx, u32 code)
 }
 
 /**
+ * bgdma_sent_unanswered() - what a node was asked for it will never tell
+ * @tx: of the stream that asked
+ * @rank: node
+ * @code: why
+ *
+ * What it never dealt with is bgdma_sent_lost()'s.
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_sent_unanswered(struct bgdma_tx *tx, u32 rank, u32 code)
+{
+	struct bgdma_sent *sent;
+	u32 i;
+
+	lockdep_assert_held(&tx->lock);
+	for (i = tx->tail; i != tx->head; i++) {
+		sent = bgdma_sent_at(tx, i);
+		if (sent->ended || sent->code || !sent->fetched ||
+		    le32_to_cpu(sent->desc.dst_rank) != rank)
+			continue;
+		sent->code = code;
+		sent->offset = rank;
+		sent->bound = 0;
+		bgdma_sent_check(tx, sent);
+	}
+}
+
+/**
  * bgdma_sent_failed() - the other side refused a transfer
  * @tx: of the stream that sent it
  * @id: transfer

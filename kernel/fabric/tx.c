@@ -630,6 +630,7 @@ static void bgdma_tx_lose_flow(struct bgdma_tx_flow *flow)
 	else
 		bgdma_tx_fail(flow, code, dead / BGDMA_DIRECTIONS,
 			      dead % BGDMA_DIRECTIONS);
+	bgdma_sent_unanswered(flow->tx, flow->key.dst, code);
 	bgdma_sent_none(flow->tx, code);
 }
 
