@@ -92,8 +92,12 @@ static struct unused unused_of(u8 op)
 static bool fields_good(const struct bgdma_desc *d, struct unused none)
 {
 	bool inlined = d->flags & BGDMA_DESC_INLINE;
+	bool packets = d->class_prio & BGDMA_TREE_PACKETS;
 	u8 class = is_tree(d->op) ? 15 : 0;
 
+	/* Only a result is one, here. */
+	if (is_tree(d->op) && d->op != BGDMA_OP_TREE_P2P)
+		class |= BGDMA_TREE_PACKETS;
 	return !d->resv && !(d->flags & none.flags) &&
 	       (is_gate(d->op) ? d->epoch : !none.epoch || !d->epoch) &&
 	       !(d->class_prio & ~(none.target ? class : BGDMA_PRIORITY)) &&
@@ -101,7 +105,8 @@ static bool fields_good(const struct bgdma_desc *d, struct unused none)
 				 (!d->dst_ctx || d->flags & BGDMA_DESC_GROUP))) &&
 	       (!none.fifo || !d->dst_fifo) &&
 	       (!none.dispatch || !d->dispatch) &&
-	       (!none.cookie || !d->cookie) &&
+	       (!none.cookie || !d->cookie || packets) &&
+	       (!packets || !d->u.at.dst_off) &&
 	       (!none.source || (!d->length && !d->u.at.src_off &&
 				 d->u.at.src_region == BGDMA_NONE)) &&
 	       (!none.counter || d->inj_ctr == BGDMA_NONE) &&

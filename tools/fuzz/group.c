@@ -451,6 +451,13 @@ static struct bgdma_ctx *next_receiver(struct bgdma_stream *s, struct line *l,
 		b = taker(s, rank_at(s, l, l->at));
 		if (b && b->ctx->who.incarnation == l->receiver)
 			return b->ctx;
+	}
+	/* Who has left his group sends nobody anything more. */
+	if (f.bound[s->group - 1][s->ctx->rank].ctx != s->ctx) {
+		*result = BGDMA_E_GROUP;
+		return NULL;
+	}
+	if (l->receiver) {
 		if (l->done) {
 			l->receiver = 0;
 			l->done = 0;

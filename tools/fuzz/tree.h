@@ -244,4 +244,57 @@ static void settle(void)
 	must(cls->result == results() && cls->complete == complete());
 }
 
+/* ---- Results in packets --------------------------------------------------- */
+
+int bgdma_deliver_memfifo(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+			  const struct bgdma_payload *p, u32 n)
+{
+	static u8 should[PACKET] __attribute__((aligned(16)));
+	const struct bgdma_desc *d = &s->x.desc;
+	u32 number = f.cls->landed, bytes;
+	const struct collective *c;
+
+	must(ctx == &f.ctx && s == &f.cls->packets && !f.cls->lock.held);
+	must(d->dst_fifo == FIFO && d->rec_ctr == BGDMA_NONE);
+	must(s->x.done <= d->length && n <= d->length - s->x.done);
+	must(n == (p->pieces ? p->n[0] : 0));
+	if (f.answer == BGDMA_E_FIFO)
+		s->x.fault.code = BGDMA_E_FIFO;
+	if (f.lied)
+		return f.answer;
+	c = &f.c[f.of[number]];
+	bytes = result_of(number, should);
+	must(untaken(number) && n == bytes && !memcmp(p->p[0], should, n));
+	must(s->x.done == offset_of(number) && d->length == c->ask.total);
+	must(d->op == c->ask.op && d->dispatch == c->ask.tag &&
+	     d->cookie == COOKIE(c->ask.tag));
+	f.taken[number] = !f.answer;
+	f.c[f.of[number]].failed |= f.answer > 0;
+	return f.answer;
+}
+
+/* Somebody has the beginning of it, and the class is over. */
+void bgdma_abort_message(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+			 const struct bgdma_principal *who)
+{
+	must(ctx == &f.ctx && bgdma_same(who, &f.ctx.who));
+	must(f.cls->code && s->x.fault.code == f.cls->code && !f.cuts++);
+	must(s->x.done && s->x.done < s->x.desc.length);
+}
+
+static void packets_run(int answer)
+{
+	struct bgdma_stream *s = &f.cls->packets;
+	bool broken = f.cls->code;
+	int ret;
+
+	if (!bgdma_edge_fetch(s))
+		return;
+	must(f.lied || untaken(f.cls->landed));
+	f.answer = answer;
+	ret = bgdma_packets_run(s);
+	must(ret == (answer > 0 || broken ? BGDMA_STEP_DONE : answer));
+	must(ret || !broken || !bgdma_packets_pending(s));
+}
+
 #endif /* FUZZ_TREE_H */
