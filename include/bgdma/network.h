@@ -78,7 +78,8 @@ static inline int bgdma_network_open(struct bgdma_endpoint *ep,
  * @net: tree, or NULL
  *
  * It waits up to a second until the neighbours have what was begun. Collectives that have
- * not ended break the tree for all.
+ * not ended break the tree for all; messages that have not left are lost, so
+ * bgdma_endpoint_flush() before.
  *
  * Thread safety: nobody else uses @net.
  */

@@ -71,12 +71,12 @@ static void bgdma_packets_cut(struct bgdma_class *cls, struct bgdma_stream *s)
 	bgdma_abort_message(cls->ctx, s, &s->who);
 }
 
-/* For the run loop, too, it was a packet: of so many bytes. */
-static int bgdma_packets_over(struct bgdma_stream *s, u32 n)
+/* For the run loop, too, it is one packet, of so many bytes. */
+static int bgdma_packets_over(struct bgdma_stream *s, u32 n, int ret)
 {
 	s->x.done = 0;
 	s->x.desc.length = cpu_to_le32(n);
-	return BGDMA_STEP_DONE;
+	return ret;
 }
 
 /**
@@ -96,7 +96,7 @@ int bgdma_packets_run(struct bgdma_stream *s)
 	/* And then who it was: bgdma_class_break(). */
 	if (smp_load_acquire(&cls->code)) {
 		bgdma_packets_cut(cls, s);
-		return bgdma_packets_over(s, 0);
+		return bgdma_packets_over(s, 0, BGDMA_STEP_DONE);
 	}
 	spin_lock(&cls->lock);
 	due = cls->due;
@@ -104,19 +104,18 @@ int bgdma_packets_run(struct bgdma_stream *s)
 		bgdma_packets_at(cls, s);
 	spin_unlock(&cls->lock);
 	if (!due)
-		return bgdma_packets_over(s, 0);
+		return bgdma_packets_over(s, 0, BGDMA_STEP_DONE);
 	/* The slot stays as it is: nobody else lands what is due here. */
 	n = s->x.slice.pieces ? s->x.slice.n[0] : 0;
 	ret = bgdma_deliver_memfifo(cls->ctx, s, &s->x.slice, n);
-	if (ret < 0) {
-		s->x.done = 0;
-		/* It broke meanwhile: see bgdma_class_broken(). */
-		if (ret != BGDMA_STEP_WAIT || !READ_ONCE(cls->code))
-			return ret;
+	/* It broke meanwhile: see bgdma_class_broken(). */
+	if (ret == BGDMA_STEP_WAIT && READ_ONCE(cls->code)) {
 		bgdma_stream_unpark(s);
-		return BGDMA_STEP_AGAIN;
+		ret = BGDMA_STEP_AGAIN;
 	}
+	if (ret < 0)
+		return bgdma_packets_over(s, n, ret);
 	bgdma_result_landed(cls, ret ? &s->x.fault : NULL);
 	bgdma_class_progress(cls);
-	return bgdma_packets_over(s, n);
+	return bgdma_packets_over(s, n, BGDMA_STEP_DONE);
 }
