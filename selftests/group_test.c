@@ -156,6 +156,34 @@ TEST_F(group, dma7_nobody_but_members)
 	EXPECT_NE(NULL, packet(&self->m[3].rec));
 }
 
+/* Nor who says so himself, where the sender means another. */
+TEST_F(group, dma7_nobody_but_whom_the_sender_names)
+{
+	struct member *m = &self->m[0];
+	struct bgdma_group_member who[LINE] = { 0 };
+	struct bgdma_group_slot slots[S_COUNT];
+	struct bgdma_desc d = d_send(m, true, 1);
+	__u32 i;
+
+	for (i = 0; i < LINE; i++)
+		who[i].rank = i;
+	who[2].ctx = 1;
+	who[3].incarnation = 0xbad;
+	slots_of(m, slots);
+	must(unbind(m, GROUP));
+	must(bind_as(&m->n, GROUP, slots, S_COUNT, who, LINE));
+	ASSERT_EQ(BGDMA_OK, run(&m->inj, &d));
+	EXPECT_EQ(1, number_wait(&self->m[1].rec));
+	who[2].ctx = 0;
+	who[3].incarnation = self->m[3].n.at.incarnation;
+	must(unbind(m, GROUP));
+	must(bind_as(&m->n, GROUP, slots, S_COUNT, who, LINE));
+	d = d_send(m, true, 2);
+	ASSERT_EQ(BGDMA_OK, run(&m->inj, &d));
+	for (i = 1; i < LINE; i++)
+		EXPECT_EQ(2, number_wait(&self->m[i].rec));
+}
+
 /* ---- Receivers that are full, die, leave ------------------------------ */
 
 /* Numbers for all, until @at's FIFO is full and @m waits for it. */

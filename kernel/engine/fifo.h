@@ -133,6 +133,8 @@ struct bgdma_stream_stats {
  * @region: slot of the target region, as its sender wrote it
  * @counter: slot of the reception counter, likewise
  * @fifo: slot of the FIFO or queue, likewise
+ * @ctx: of a member behind a link: its context there
+ * @incarnation: of that, or 0: any
  */
 struct bgdma_line {
 	u32 left;
@@ -141,6 +143,8 @@ struct bgdma_line {
 	__le32 region;
 	__le32 counter;
 	__le16 fifo;
+	u16 ctx;
+	u32 incarnation;
 };
 
 /**

@@ -579,19 +579,24 @@ const struct bgdma_group *bgdma_group_receiver(const struct bgdma_stream *s,
 }
 
 /**
- * bgdma_group_names() - is somebody at a node a member, as a sender sees it?
+ * bgdma_group_names() - the member at a node, as a sender sees it
  * @s: deposits under its group
  * @rank: node behind a link
  *
  * Context: inside a slice.
+ * Return: who it is, until the end of the slice; NULL: nobody is.
  */
-bool bgdma_group_names(const struct bgdma_stream *s, u32 rank)
+const struct bgdma_group_member *bgdma_group_names(const struct bgdma_stream *s,
+						   u32 rank)
 {
+	const struct bgdma_group_member *m;
 	const struct bgdma_group *own;
 
 	own = bgdma_group_at(s->ctx->partition, s->group - 1, s->ctx->rank);
-	return own && own->ctx == s->ctx &&
-	       bgdma_group_search(own, rank)->rank == rank;
+	if (!own || own->ctx != s->ctx)
+		return NULL;
+	m = bgdma_group_search(own, rank);
+	return m->rank == rank ? m : NULL;
 }
 
 /**

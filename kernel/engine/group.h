@@ -38,7 +38,8 @@ const struct bgdma_group *bgdma_group_member(struct bgdma_stream *s, u32 rank);
 u32 bgdma_group_arrive(const struct bgdma_group *group, struct bgdma_stream *s);
 const struct bgdma_group *bgdma_group_receiver(const struct bgdma_stream *s,
 					       u32 rank);
-bool bgdma_group_names(const struct bgdma_stream *s, u32 rank);
+const struct bgdma_group_member *bgdma_group_names(const struct bgdma_stream *s,
+						   u32 rank);
 
 bool bgdma_group_gives(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		       const struct bgdma_principal *who, u32 kind,

@@ -20,11 +20,22 @@ static int bgdma_arrive_fault(struct bgdma_stream *s, u32 code, u64 offset,
 	return code;
 }
 
+/* Is a copy for a context? Its sender's binding names who is a member. */
+static bool bgdma_arrive_is_for(const struct bgdma_wire_packet *p,
+				const struct bgdma_ctx *ctx)
+{
+	u32 inc = le32_to_cpu(p->dst_inc);
+
+	return le16_to_cpu(p->desc.dst_ctx) == ctx->id &&
+	       (!inc || inc == ctx->who.incarnation);
+}
+
 /*
  * Who takes a copy here, busy, or what is left of one if it has the beginning; NULL,
  * with BGDMA_OK as a fault: nobody does.
  */
-static struct bgdma_ctx *bgdma_arrive_member(struct bgdma_rx_flow *flow)
+static struct bgdma_ctx *bgdma_arrive_member(struct bgdma_rx_flow *flow,
+					     const struct bgdma_wire_packet *p)
 {
 	struct bgdma_stream *s = &flow->s;
 	const struct bgdma_group *group;
@@ -33,6 +44,8 @@ static struct bgdma_ctx *bgdma_arrive_member(struct bgdma_rx_flow *flow)
 	s->x.fault.code = BGDMA_OK;
 	if (!group)
 		return NULL;
+	if (!bgdma_arrive_is_for(p, group->ctx))
+		goto put;
 	if (s->x.done && !(flow->open &&
 			   flow->target == group->ctx->who.incarnation))
 		goto put;
@@ -68,7 +81,7 @@ static struct bgdma_ctx *bgdma_arrive_target(struct bgdma_rx_flow *flow,
 	struct bgdma_ctx *target;
 
 	if (p->desc.route & BGDMA_ROUTE_DEPOSIT)
-		return bgdma_arrive_member(flow);
+		return bgdma_arrive_member(flow, p);
 	/* It was for whoever had the place when the transfer began. */
 	if (!inc && flow->open && p->offset)
 		inc = flow->target;

@@ -17,6 +17,7 @@
 #include "../engine/group.h"
 #include "loopback.h"
 #include "remote.h"
+#include "wire.h"
 
 /* Nodes that are passed by in one step. */
 #define BGDMA_LINE_LOOK		64
@@ -174,11 +175,31 @@ static void bgdma_line_slots(struct bgdma_stream *s)
 	d->dst_fifo = s->line.fifo;
 }
 
-/* A member behind a link: who it is that kernel knows. */
-static bool bgdma_line_far(const struct bgdma_stream *s, u32 rank)
+/* A member behind a link: whether that is who is there its kernel knows. */
+static bool bgdma_line_far(struct bgdma_stream *s, u32 rank)
 {
-	return bgdma_is_remote(s->ctx->partition, rank) &&
-	       bgdma_group_names(s, rank);
+	const struct bgdma_group_member *m = NULL;
+
+	if (bgdma_is_remote(s->ctx->partition, rank))
+		m = bgdma_group_names(s, rank);
+	if (!m)
+		return false;
+	s->line.ctx = m->ctx;
+	s->line.incarnation = m->incarnation;
+	return true;
+}
+
+/**
+ * bgdma_line_head() - whom a packet for a member behind a link is meant for
+ * @s: owned
+ * @p: packet
+ */
+void bgdma_line_head(const struct bgdma_stream *s, struct bgdma_wire_packet *p)
+{
+	if (likely(!(s->x.desc.route & BGDMA_ROUTE_DEPOSIT)))
+		return;
+	p->desc.dst_ctx = cpu_to_le16(s->line.ctx);
+	p->dst_inc = cpu_to_le32(s->line.incarnation);
 }
 
 /*

@@ -16,9 +16,12 @@ typedef int bgdma_deliver_fn(struct bgdma_ctx *target, struct bgdma_stream *s,
 void bgdma_loopback_talked(struct bgdma_ctx *a, struct bgdma_ctx *b);
 struct bgdma_event bgdma_refused_event(const struct bgdma_stream *s);
 
+struct bgdma_wire_packet;
+
 u32 bgdma_line_begin(struct bgdma_stream *s);
 struct bgdma_ctx *bgdma_line_again(struct bgdma_stream *s);
 struct bgdma_ctx *bgdma_line_began(struct bgdma_stream *s);
+void bgdma_line_head(const struct bgdma_stream *s, struct bgdma_wire_packet *p);
 int bgdma_line_move(struct bgdma_stream *s, const struct bgdma_payload *p,
 		    u32 n, u32 bytes, bgdma_deliver_fn *deliver);
 

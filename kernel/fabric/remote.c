@@ -143,6 +143,7 @@ static void bgdma_remote_head(const struct bgdma_stream *s,
 	p->offset = cpu_to_le32(offset);
 	p->bytes = cpu_to_le32(bytes);
 	p->group = cpu_to_le16(s->group);
+	bgdma_line_head(s, p);
 	if (!s->remote)
 		return;
 	p->dst_inc = cpu_to_le32(s->who.incarnation);
