@@ -643,4 +643,20 @@ TEST_F(put, x2_many_regions)
 	EXPECT_EQ(a->mem.p[1999], self->b.mem.p[0]);
 }
 
+/* Nothing ever came back, and still they had something to do with each other. */
+TEST_F(put, x3_who_only_puts_hears_of_the_end)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d = across(a, b, 0, 0, 8);
+	__u32 incarnation = b->n.at.incarnation;
+	struct bgdma_event e;
+
+	ASSERT_EQ(BGDMA_OK, run_bad(&a->inj, &d));
+	node_close(&b->n);
+	ASSERT_TRUE(event_wait(&a->n, BGDMA_EVENT_PEER_DOWN, &e));
+	EXPECT_EQ(1, e.peer_rank);
+	EXPECT_EQ(incarnation, e.peer_incarnation);
+	node_new(&b->n, 1);
+}
+
 TEST_HARNESS_MAIN

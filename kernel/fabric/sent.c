@@ -111,6 +111,17 @@ static struct bgdma_sent *bgdma_sent_of(struct bgdma_tx *tx, u32 *at,
 	return bgdma_sent_at(tx, *at);
 }
 
+/* Something has come to a context behind a link: its sender hears of its end. */
+static void bgdma_sent_arrived(const struct bgdma_tx *tx,
+			       struct bgdma_wire_packet *p)
+{
+	u32 rank = le32_to_cpu(p->desc.dst_rank) % 1024;
+
+	if (tx->s && !test_bit(rank, tx->s->ctx->talked) &&
+	    !bgdma_is_greeting(&p->desc))
+		set_bit(rank, tx->s->ctx->talked);
+}
+
 /**
  * bgdma_sent_dealt() - the other side has dealt with a frame
  * @tx: of the stream that sent it
@@ -120,8 +131,8 @@ static struct bgdma_sent *bgdma_sent_of(struct bgdma_tx *tx, u32 *at,
  */
 void bgdma_sent_dealt(struct bgdma_tx *tx, const struct sk_buff *skb)
 {
-	const struct bgdma_frame *f = (const void *)skb->data;
-	const struct bgdma_wire_packet *p = (const void *)(f + 1);
+	struct bgdma_frame *f = (void *)skb->data;
+	struct bgdma_wire_packet *p = (void *)(f + 1);
 	const struct bgdma_frame_cb *cb = (const void *)skb->cb;
 	u32 i, at = cb->first;
 
@@ -133,6 +144,8 @@ void bgdma_sent_dealt(struct bgdma_tx *tx, const struct sk_buff *skb)
 		n = p->desc.flags & BGDMA_DESC_INLINE ?
 			le32_to_cpu(p->desc.length) : le32_to_cpu(p->bytes);
 		sent->packets--;
+		if (p->kind == BGDMA_WIRE_PIECE && !sent->code)
+			bgdma_sent_arrived(tx, p);
 		/* What is fetched counts when it comes back, also if before this. */
 		if (p->kind == BGDMA_WIRE_PIECE && !sent->code &&
 		    !(sent->desc.flags & BGDMA_DESC_FETCH) &&
