@@ -55,6 +55,30 @@ static void furnish(struct node *n, __u32 rank)
 	must(class_of_two(n, n - !!rank));
 }
 
+/* A class with a neighbour greets him: whether that was counted. */
+static void greeting(struct nlattr **attrs, void *arg)
+{
+	struct nlattr *edge[BGDMA_A_EDGE_MAX + 1];
+	struct nlattr *stats[BGDMA_A_STATS_MAX + 1];
+
+	if (!attrs[BGDMA_A_TREE_EDGE])
+		return;
+	must(nla_parse_nested(edge, BGDMA_A_EDGE_MAX, attrs[BGDMA_A_TREE_EDGE],
+			      NULL));
+	must(nla_parse_nested(stats, BGDMA_A_STATS_MAX, edge[BGDMA_A_EDGE_STATS],
+			      NULL));
+	*(__u32 *)arg += nla_get_u64(stats[BGDMA_A_STATS_PACKETS]) == 1;
+}
+
+static bool all_have_greeted(struct link *l)
+{
+	__u32 n = 0;
+	struct answer a = { .each = greeting, .arg = &n };
+
+	must(ask(l, request(l, BGDMA_CMD_TREE_GET, NLM_F_DUMP), &a));
+	return n == NODES - 1;
+}
+
 FIXTURE_SETUP(full)
 {
 	char name[16];
@@ -67,6 +91,7 @@ FIXTURE_SETUP(full)
 		snprintf(name, sizeof(name), "p%u", i);
 		must(make(&self->l, name, 2));
 	}
+	ASSERT_TRUE(until(all_have_greeted(&self->l)));
 }
 
 FIXTURE_TEARDOWN(full)
