@@ -358,28 +358,6 @@ TEST_F(group, dma7_dma6_a_long_put_that_is_refused)
 	}
 }
 
-/*
- * No more is to come: an empty packet says so, or an event where there was no room
- * for one. @offset: what has come, in order.
- */
-static bool aborted(struct member *m, __u32 *offset)
-{
-	const struct bgdma_packet *p = packet(&m->rec);
-	struct bgdma_event e;
-	bool last;
-
-	if (!p)
-		return event_next(&m->n, &e) &&
-		       e.type == BGDMA_EVENT_FIFO_ERROR &&
-		       e.code == BGDMA_E_ABORTED;
-	must(p->offset == *offset ? 0 : -EINVAL);
-	last = p->flags & BGDMA_PACKET_LAST;
-	must(last == !p->bytes ? 0 : -EINVAL);
-	*offset += p->bytes;
-	packet_drop(&m->rec);
-	return last;
-}
-
 /* Also where more is on its way: who has the beginning hears, and the FIFO goes on. */
 TEST_F(group, dma7_dma2_cancelled_within_a_long_message)
 {
@@ -399,7 +377,7 @@ TEST_F(group, dma7_dma2_cancelled_within_a_long_message)
 	packet_wait(&at->rec);
 	EXPECT_EQ(1, cancel(&m->inj, 0, 0));
 	EXPECT_EQ(0, value(&m->n, INJ, m->ic));
-	EXPECT_TRUE(until(aborted(at, &offset)));
+	EXPECT_TRUE(until(cut_off(&at->n, &at->rec, &offset)));
 	EXPECT_LT(0, offset);
 	EXPECT_GT(1024 * KIB, offset);
 	d = d_send(m, true, 5);
@@ -423,7 +401,7 @@ TEST_F(group, dma7_x3_sender_dies_within_a_message)
 	/* It is full: no more comes until some are taken. */
 	packet_wait(&at->rec);
 	node_close(&m->n);
-	EXPECT_TRUE(until(aborted(at, &offset)));
+	EXPECT_TRUE(until(cut_off(&at->n, &at->rec, &offset)));
 	EXPECT_LT(0, offset);
 	EXPECT_GT(BYTES, offset);
 }
@@ -442,7 +420,7 @@ TEST_F(group, dma7_sender_leaves_within_a_message)
 	inject(&m->inj, &d);
 	ASSERT_TRUE(until(m->inj.kern->state == BGDMA_FIFO_BLOCKED));
 	must(unbind(m, GROUP));
-	EXPECT_TRUE(until(aborted(at, &offset)));
+	EXPECT_TRUE(until(cut_off(&at->n, &at->rec, &offset)));
 	EXPECT_LT(0, offset);
 	EXPECT_GT(BYTES, offset);
 	EXPECT_EQ(BGDMA_E_GROUP, outcome(&m->inj, 0));

@@ -230,6 +230,25 @@ bool event_wait(struct node *n, __u32 type, struct bgdma_event *out)
 	return false;
 }
 
+bool cut_off(struct node *n, struct rec *f, __u32 *offset)
+{
+	const struct bgdma_packet *p = packet(f);
+	struct bgdma_event e;
+	bool error;
+
+	if (!p)
+		return event_next(n, &e) &&
+		       e.type == BGDMA_EVENT_FIFO_ERROR &&
+		       e.code == BGDMA_E_ABORTED;
+	error = p->flags & BGDMA_PACKET_ERROR;
+	must(p->offset == *offset ? 0 : -EINVAL);
+	must(!!(p->flags & BGDMA_PACKET_LAST) == error ? 0 : -EINVAL);
+	must(error == !p->bytes ? 0 : -EINVAL);
+	*offset += p->bytes;
+	packet_drop(f);
+	return error;
+}
+
 /* ---- Counters --------------------------------------------------------- */
 
 int counter_alloc(struct node *n, __u32 kind, __u32 flags, __u32 count,

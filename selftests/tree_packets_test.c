@@ -221,25 +221,6 @@ TEST_F(packets, dma3_a_full_fifo_holds_it_up)
 		EXPECT_EQ(BGDMA_OK, tree_end(&t->m[i]));
 }
 
-/* What has come of it, then that no more comes: by a packet or by an event. */
-static bool cut(struct member *m, __u32 *offset)
-{
-	const struct bgdma_packet *p = packet(&m->rec);
-	struct bgdma_event e;
-	bool last;
-
-	if (!p)
-		return event_next(&m->n, &e) &&
-		       e.type == BGDMA_EVENT_FIFO_ERROR &&
-		       e.code == BGDMA_E_ABORTED;
-	must(p->offset == *offset ? 0 : -EINVAL);
-	last = p->flags & BGDMA_PACKET_LAST;
-	must(last == !!(p->flags & BGDMA_PACKET_ERROR) ? 0 : -EINVAL);
-	*offset += p->bytes;
-	packet_drop(&m->rec);
-	return last;
-}
-
 TEST_F(packets, x3_broken_within_a_result)
 {
 	struct tree *t = &self->t;
@@ -248,7 +229,7 @@ TEST_F(packets, x3_broken_within_a_result)
 
 	begin_to_full(t);
 	class_unbind(&t->m[0].n, CLASS, BGDMA_CLASS_BREAK);
-	EXPECT_TRUE(until(cut(last, &offset)));
+	EXPECT_TRUE(until(cut_off(&last->n, &last->rec, &offset)));
 	EXPECT_LT(0, offset);
 	EXPECT_GT(FULL, offset);
 	for (i = 0; i < t->count; i++)

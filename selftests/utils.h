@@ -186,6 +186,12 @@ int run_bad(struct inj *f, const struct bgdma_desc *d);
 const struct bgdma_packet *packet(struct rec *f);
 const struct bgdma_packet *packet_wait(struct rec *f);
 void packet_drop(struct rec *f);
+/*
+ * Take the next packet of a message, if there is one, of which @offset bytes have come.
+ * True: no more is to come; an empty packet says so, or an event where there was no
+ * room for one. The message has not come to its end.
+ */
+bool cut_off(struct node *n, struct rec *f, __u32 *offset);
 static inline const char *payload(const struct bgdma_packet *p)
 {
 	return (const char *)(p + 1);
