@@ -197,7 +197,7 @@ static struct bgdma_class *bgdma_class_new(struct bgdma_ctx *ctx,
 	}
 	bgdma_stream_init(&cls->packets, ctx, BGDMA_KIND_EDGE,
 			  arg->number * BGDMA_TREE_STREAMS + BGDMA_TREE_PACKETS_ID,
-			  bgdma_edge_fetch);
+			  bgdma_packets_fetch);
 	cls->packets.who = ctx->who;
 	return cls;
 }

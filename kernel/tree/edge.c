@@ -70,18 +70,15 @@ void bgdma_edges_wake(struct bgdma_class *cls, struct bgdma_stream *by)
 }
 
 /**
- * bgdma_edge_fetch() - the stream goes on to its next packet
- * @s: owned
+ * bgdma_class_next() - a stream of a class goes on to its next packet
+ * @s: owned, has one
  *
- * What it is bgdma_edge_run() finds out, each time that it tries, or
- * bgdma_packets_run().
+ * What it is whoever runs it finds out, each time that it tries.
  *
- * Return: 1, or 0 if there is none.
+ * Return: 1, as a fetch.
  */
-int bgdma_edge_fetch(struct bgdma_stream *s)
+int bgdma_class_next(struct bgdma_stream *s)
 {
-	if (!bgdma_tree.pending(s))
-		return 0;
 	s->x.desc = (struct bgdma_desc) {
 		.op = BGDMA_OP_TREE_ALLREDUCE,
 		.inj_ctr = cpu_to_le32(BGDMA_NONE),
@@ -90,6 +87,17 @@ int bgdma_edge_fetch(struct bgdma_stream *s)
 	s->x.seq = s->head++;
 	s->x.tail = s->head;
 	return 1;
+}
+
+/**
+ * bgdma_edge_fetch() - the next packet of an edge
+ * @s: owned
+ *
+ * Return: 1, or 0 if there is none.
+ */
+int bgdma_edge_fetch(struct bgdma_stream *s)
+{
+	return bgdma_edge_pending(s) ? bgdma_class_next(s) : 0;
 }
 
 static void bgdma_edge_head(struct bgdma_edge *edge,

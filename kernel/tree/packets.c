@@ -27,6 +27,17 @@ bool bgdma_packets_pending(const struct bgdma_stream *s)
 	return READ_ONCE(cls->due);
 }
 
+/**
+ * bgdma_packets_fetch() - the next packet of a result
+ * @s: the stream, owned
+ *
+ * Return: 1, or 0 if there is none.
+ */
+int bgdma_packets_fetch(struct bgdma_stream *s)
+{
+	return bgdma_packets_pending(s) ? bgdma_class_next(s) : 0;
+}
+
 /* The stream is at a packet of a collective, as if the core had sent it to itself. */
 static void bgdma_packets_at(struct bgdma_class *cls, struct bgdma_stream *s)
 {

@@ -287,6 +287,7 @@ void bgdma_class_peer_down(struct bgdma_ctx *ctx,
 
 /* edge.c */
 void bgdma_edges_wake(struct bgdma_class *cls, struct bgdma_stream *by);
+int bgdma_class_next(struct bgdma_stream *s);
 int bgdma_edge_fetch(struct bgdma_stream *s);
 int bgdma_edge_run(struct bgdma_stream *s);
 bool bgdma_edge_pending(const struct bgdma_stream *s);
@@ -304,6 +305,7 @@ void bgdma_collect_abort(struct bgdma_stream *s);
 
 /* packets.c */
 bool bgdma_packets_pending(const struct bgdma_stream *s);
+int bgdma_packets_fetch(struct bgdma_stream *s);
 int bgdma_packets_run(struct bgdma_stream *s);
 
 /* result.c */

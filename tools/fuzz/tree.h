@@ -288,7 +288,7 @@ static void packets_run(int answer)
 	bool broken = f.cls->code;
 	int ret;
 
-	if (!bgdma_edge_fetch(s))
+	if (!bgdma_packets_fetch(s))
 		return;
 	must(f.lied || untaken(f.cls->landed));
 	f.answer = answer;
