@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Running what goes over the combining network: a collective of the core's, packet by
- * packet, and the packets of an edge.
+ * packet, and the packets of a stream of a class.
  */
 #include "../bgdma.h"
 #include "busy.h"
@@ -11,13 +11,13 @@
 /* What a packet costs in bytes that could have been copied: it is combined, too. */
 #define BGDMA_TREE_COST		2
 
-static int bgdma_run_edge(struct bgdma_stream *s, long *budget, u32 each)
+static int bgdma_run_class(struct bgdma_stream *s, long *budget, u32 each)
 {
 	u32 n;
 	int ret;
 
 	bgdma_slice_begin();
-	ret = bgdma_tree.edge(s);
+	ret = bgdma_tree.run(s);
 	bgdma_slice_end();
 	n = le32_to_cpu(s->x.desc.length);
 	*budget -= max(n, each);
@@ -59,7 +59,7 @@ out:
 }
 
 /**
- * bgdma_run_tree() - go on with a collective, or send a packet of an edge
+ * bgdma_run_tree() - go on with a collective, or with a stream of a class
  * @s: owned
  * @budget: bytes; what is left of them
  * @each: what a descriptor costs of these at least
@@ -73,7 +73,7 @@ int bgdma_run_tree(struct bgdma_stream *s, long *budget, u32 each)
 	int ret;
 
 	if (s->kind == BGDMA_KIND_EDGE)
-		return bgdma_run_edge(s, budget, each);
+		return bgdma_run_class(s, budget, each);
 	bgdma_slice_begin();
 	max = bgdma_tree.piece(s);
 	bgdma_slice_end();

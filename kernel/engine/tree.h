@@ -86,7 +86,7 @@ static inline bool bgdma_is_greeting(struct bgdma_desc *packet)
  * @piece: bytes of a collective's packet, of which @begin said that it is good
  * @contribute: a packet of this context's: its bytes, if it has any
  * @arrive: a packet from the other end of an edge; @n bytes
- * @edge: the next packet of a class's stream goes
+ * @run: the next packet of a class's stream goes
  * @pending: has such a stream something to do?
  * @failed: what such a stream sent could not be delivered; @at says why
  * @abort: the collective that a stream of the core's is at ends here
@@ -95,8 +95,8 @@ static inline bool bgdma_is_greeting(struct bgdma_desc *packet)
  * @peer_down: a context is gone; @ctx is held busy
  * @end: a context is in no class any more
  *
- * @contribute, @arrive and @edge return BGDMA_STEP_DONE, _WAIT or _AGAIN, or an enum
- * bgdma_code with s->x.fault; @edge also _SENT. All but @end inside a slice.
+ * @contribute, @arrive and @run return BGDMA_STEP_DONE, _WAIT or _AGAIN, or an enum
+ * bgdma_code with s->x.fault; @run also _SENT. All but @end inside a slice.
  */
 struct bgdma_tree_ops {
 	u32 (*begin)(struct bgdma_stream *s);
@@ -105,7 +105,7 @@ struct bgdma_tree_ops {
 			  u32 n);
 	int (*arrive)(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		      const struct bgdma_payload *p, u32 n);
-	int (*edge)(struct bgdma_stream *s);
+	int (*run)(struct bgdma_stream *s);
 	bool (*pending)(const struct bgdma_stream *s);
 	void (*failed)(struct bgdma_stream *s, const struct bgdma_stream *at);
 	void (*abort)(struct bgdma_stream *s);
