@@ -470,11 +470,14 @@ static void live_on(void)
 	ready();
 }
 
-/* With much that is shared: it is given back at once, and others look at it. */
-static void come_and_go(__u32 rank)
+/*
+ * With much that is shared: it is given back at once, and others look at it. Half of
+ * them hear of all that one's user has.
+ */
+static void come_and_go(__u32 rank, __u32 flags)
 {
 	struct bgdma_attach room = {
-		.ctx = BGDMA_CTX_ANY, .inj_fifos = 256,
+		.flags = flags, .ctx = BGDMA_CTX_ANY, .inj_fifos = 256,
 	};
 	unsigned int i;
 
@@ -494,7 +497,7 @@ TEST_F_TIMEOUT(end, x3_who_come_and_go_tell_each_other, 120)
 
 	for (i = 0; i < 4; i++)
 		if (!must(fork()))
-			come_and_go(i % 2 + 2);
+			come_and_go(i % 2 + 2, i / 2 ? BGDMA_ATTACH_WATCH : 0);
 	for (i = 0; i < 4; i++) {
 		must(wait(&status) < 0 ? -errno : 0);
 		EXPECT_EQ(0, status);

@@ -371,7 +371,10 @@ static void bgdma_tell_one(struct bgdma_peer_down *down, struct bgdma_ctx *peer,
 		set_bit(down->gone->rank % 1024, peer->talked);
 }
 
-/* Others' contexts may come and go as fast as they like: nobody watches those. */
+/*
+ * Others' contexts may come and go as fast as they like: nobody watches those. @peer is
+ * held.
+ */
 static bool bgdma_hears(const struct bgdma_peer_down *down,
 			const struct bgdma_ctx *peer)
 {
@@ -382,13 +385,14 @@ static bool bgdma_hears(const struct bgdma_peer_down *down,
 static bool bgdma_tell_some(struct bgdma_peer_down *down,
 			    struct bgdma_ctx *peer)
 {
-	bool talked = bgdma_hears(down, peer), some;
+	bool talked, some;
 
 	if (!list_empty(&peer->gates))
 		down->gates = true;
-	/* RCU keeps the context, but not the pages that it shares. */
+	/* RCU keeps the context, but not its user, nor the pages that it shares. */
 	if (!bgdma_busy_get(&peer->busy))
 		return false;
+	talked = bgdma_hears(down, peer);
 	some = talked || READ_ONCE(peer->uctl->leases);
 	if (some)
 		bgdma_tell_one(down, peer, talked);
