@@ -319,7 +319,7 @@ static struct bgdma_tx_flow *bgdma_tx_find(struct bgdma_flows *flows,
 	return NULL;
 }
 
-/* The flow's tx, with a reference, and the flow, as long as that is not dead. */
+/* The flow's tx, with a reference, and the flow, of which a slice keeps the memory. */
 static struct bgdma_tx *bgdma_tx_get(struct bgdma_flows *flows,
 				     const struct bgdma_flow_key *key,
 				     struct bgdma_tx_flow **out)
@@ -343,7 +343,7 @@ static struct bgdma_tx *bgdma_tx_get(struct bgdma_flows *flows,
  * @skb: its frame, which is well-formed
  * @pooled: by a thread of the pool
  *
- * Context: process context, or inside a slice.
+ * Context: inside a slice.
  */
 void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
 		  bool pooled)
@@ -363,9 +363,10 @@ void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
 
 	if (!tx)
 		return;
-	/* A flow lives as long as its tx is not dead. */
+	/* The slice keeps a flow's memory. */
 	spin_lock(&tx->lock);
-	if (!tx->dead && flow->session == le32_to_cpu(f->session)) {
+	if (!tx->dead && !flow->gone &&
+	    flow->session == le32_to_cpu(f->session)) {
 		bgdma_tx_acked(flow, f);
 		if (tx->s)
 			bgdma_waiters_wake(&tx->waiters);

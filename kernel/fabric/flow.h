@@ -208,6 +208,7 @@ struct bgdma_flow_key {
  * @heard: when something came back, in jiffies; or was first waited for
  * @timer: sends again
  * @gap: has it do so, when frames were overtaken
+ * @gone: given back, and not in tx.flows any more
  * @rcu: found under RCU
  */
 struct bgdma_tx_flow {
@@ -234,6 +235,7 @@ struct bgdma_tx_flow {
 	unsigned long heard;
 	struct delayed_work timer;
 	struct hrtimer gap;
+	bool gone;
 	struct rcu_head rcu;
 };
 
@@ -355,7 +357,8 @@ struct bgdma_rx_flow {
  * @txs: all struct bgdma_tx
  * @voice: what we have to say ourselves
  * @n_rx: so many
- * @ghosts: contexts behind the links, by rank << 8 | number; RCU
+ * @ghosts: contexts behind the links, and where there were some; by bgdma_ghost_key()
+ * @idle: gives back flows that nobody uses
  * @flags: BGDMA_FLOWS_*
  * @arrived: frames that nobody has looked at
  * @in_box: in the list of the processor where they arrived
@@ -373,6 +376,7 @@ struct bgdma_flows {
 	struct bgdma_tx *voice;
 	u32 n_rx;
 	struct xarray ghosts;
+	struct delayed_work idle;
 	unsigned long flags;
 	struct sk_buff_head arrived;
 	struct list_head in_box;
@@ -389,7 +393,11 @@ struct bgdma_ctx *bgdma_ghost_get(struct bgdma_flows *flows, u64 kernel,
 				  u32 rank, u16 ctx, u32 incarnation);
 u64 bgdma_ghost_kernel(const struct bgdma_ctx *ctx);
 u32 bgdma_ether_timeout(const struct bgdma_ether *ether);
+bool bgdma_ghost_flow(struct bgdma_flows *flows, struct bgdma_ctx *ghost);
+void bgdma_ghost_flow_end(struct bgdma_flows *flows, struct bgdma_ctx *ghost);
 void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost);
+void bgdma_tx_each(struct bgdma_flows *flows,
+		   void (*fn)(struct bgdma_tx *tx, u64 arg), u64 arg);
 int bgdma_flows_init(void);
 void bgdma_flows_exit(void);
 extern struct workqueue_struct *bgdma_flow_wq;
@@ -425,6 +433,10 @@ void bgdma_inbox_new(struct bgdma_flows *flows);
 void bgdma_inbox_end(struct bgdma_flows *flows);
 void bgdma_inbox_init(void);
 
+/* idle.c */
+void bgdma_idle_begin(struct bgdma_flows *flows);
+void bgdma_idle_end(struct bgdma_flows *flows);
+
 /* tx.c */
 struct bgdma_tx *bgdma_tx_new(struct bgdma_ether *ether, struct bgdma_stream *s);
 struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
@@ -440,6 +452,7 @@ bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames, u32 pages);
 void bgdma_tx_orphan(struct bgdma_tx *tx);
 void bgdma_tx_stop(struct bgdma_tx *tx);
 void bgdma_tx_lost(struct bgdma_flows *flows, u64 kernel);
+void bgdma_tx_flow_end(struct bgdma_tx_flow *flow);
 void bgdma_tx_put(struct bgdma_tx *tx);
 void bgdma_tx_arm(struct bgdma_tx_flow *flow);
 void bgdma_tx_again(struct bgdma_tx_flow *flow, struct sk_buff *skb);
@@ -466,6 +479,7 @@ void bgdma_sent_unanswered(struct bgdma_tx *tx, u32 rank, u32 code);
 void bgdma_sent_lost(struct bgdma_tx *tx, const struct sk_buff *skb, u32 code,
 		     u64 offset, u64 bound);
 void bgdma_sent_publish(struct bgdma_tx *tx);
+bool bgdma_sent_asked(struct bgdma_tx *tx, u32 rank);
 
 /* rx.c */
 void bgdma_rx_data(struct bgdma_flows *flows, struct sk_buff *skb);

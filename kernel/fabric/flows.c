@@ -33,9 +33,14 @@ u32 bgdma_flow_hash(const struct bgdma_flow_key *key)
 /* --------------------------------------------------------------------- */
 /* Contexts behind the links                                              */
 
+/* Receiver's ends of a partition. */
+#define BGDMA_RX_FLOWS_MAX	65536
+
 static unsigned long bgdma_ghost_key(u32 rank, u16 ctx)
 {
-	return (unsigned long)rank << 16 | ctx;
+	/* The kernel is behind all contexts of its node. */
+	return rank * (BGDMA_CTX_PER_NODE + 1UL) +
+	       min_t(u32, ctx, BGDMA_CTX_PER_NODE);
 }
 
 /**
@@ -43,12 +48,19 @@ static unsigned long bgdma_ghost_key(u32 rank, u16 ctx)
  * @ctx: where others look; first, as kfree() gets it
  * @user: of it alone: whose it is nobody knows here
  * @kernel: number of the one where it lives
+ * @n_rx: receiver's ends of its flows
  */
 struct bgdma_ghost {
 	struct bgdma_ctx ctx;
 	struct bgdma_user user;
 	u64 kernel;
+	u32 n_rx;
 };
+
+static struct bgdma_ghost *bgdma_ghost_of(const struct bgdma_ctx *ctx)
+{
+	return container_of(ctx, struct bgdma_ghost, ctx);
+}
 
 /**
  * bgdma_ghost_kernel() - number of the kernel where a context lives
@@ -56,7 +68,62 @@ struct bgdma_ghost {
  */
 u64 bgdma_ghost_kernel(const struct bgdma_ctx *ctx)
 {
-	return container_of(ctx, struct bgdma_ghost, ctx)->kernel;
+	return bgdma_ghost_of(ctx)->kernel;
+}
+
+/**
+ * bgdma_ghost_flow() - a context behind the links begins a flow to here
+ * @flows: of the partition
+ * @ghost: its stand-in
+ *
+ * It may have as many as are left for others, so that there is room for whoever has
+ * few. A kernel has one, which has to be there.
+ *
+ * Context: flows.mutex held.
+ * Return: false: it has its share.
+ */
+bool bgdma_ghost_flow(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
+{
+	struct bgdma_ghost *g = bgdma_ghost_of(ghost);
+
+	lockdep_assert_held(&flows->mutex);
+	if (ghost->id != BGDMA_CTX_ANY &&
+	    (flows->n_rx >= BGDMA_RX_FLOWS_MAX ||
+	     g->n_rx >= BGDMA_RX_FLOWS_MAX - flows->n_rx))
+		return false;
+	g->n_rx++;
+	flows->n_rx++;
+	return true;
+}
+
+/**
+ * bgdma_ghost_flow_end() - one of its flows is no more
+ * @flows: of the partition
+ * @ghost: its stand-in
+ *
+ * Context: flows.mutex held.
+ */
+void bgdma_ghost_flow_end(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
+{
+	lockdep_assert_held(&flows->mutex);
+	bgdma_ghost_of(ghost)->n_rx--;
+	flows->n_rx--;
+}
+
+/*
+ * Where a context was there stays who it was, as long as its kernel lives: frames of it
+ * that were long on their way must neither land twice nor make it anew. Of the kernel
+ * there is room for half of its number.
+ */
+static void *bgdma_grave(u64 kernel, u32 incarnation)
+{
+	return xa_mk_value((kernel & 0x7fffffff) << 32 | incarnation);
+}
+
+static bool bgdma_grave_of(const void *entry, u64 kernel)
+{
+	return xa_is_value(entry) &&
+	       xa_to_value(entry) >> 32 == (kernel & 0x7fffffff);
 }
 
 static struct bgdma_ctx *bgdma_ghost_new(struct bgdma_flows *flows, u64 kernel,
@@ -97,8 +164,8 @@ static struct bgdma_ctx *bgdma_ghost_new(struct bgdma_flows *flows, u64 kernel,
  * Whoever had its place before is gone.
  *
  * Context: flows.mutex held; may sleep.
- * Return: the stand-in, which stays until bgdma_ghost_gone(); -ESTALE where there
- * is a later one in its place; or -ENOMEM.
+ * Return: the stand-in, which stays until bgdma_ghost_gone(); -ESTALE: it is gone, or
+ * there is a later one in its place; or -ENOMEM.
  */
 struct bgdma_ctx *bgdma_ghost_get(struct bgdma_flows *flows, u64 kernel,
 				  u32 rank, u16 ctx, u32 incarnation)
@@ -106,6 +173,12 @@ struct bgdma_ctx *bgdma_ghost_get(struct bgdma_flows *flows, u64 kernel,
 	unsigned long key = bgdma_ghost_key(rank, ctx);
 	struct bgdma_ctx *ghost = xa_load(&flows->ghosts, key);
 
+	if (xa_is_value(ghost)) {
+		if (bgdma_grave_of(ghost, kernel) &&
+		    (s32)(incarnation - (u32)xa_to_value(ghost)) <= 0)
+			return ERR_PTR(-ESTALE);
+		ghost = NULL;
+	}
 	if (ghost && ghost->who.incarnation == incarnation)
 		return ghost;
 	/* Numbers of contexts only grow; a kernel's is what its peers say. */
@@ -149,7 +222,15 @@ static void bgdma_ghost_flows_end(struct bgdma_flows *flows,
  */
 void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
 {
-	xa_erase(&flows->ghosts, bgdma_ghost_key(ghost->rank, ghost->id));
+	unsigned long key = bgdma_ghost_key(ghost->rank, ghost->id);
+
+	/* Its place is there: this needs no memory. */
+	if (ghost->id == BGDMA_CTX_ANY)
+		xa_erase(&flows->ghosts, key);
+	else
+		xa_store(&flows->ghosts, key,
+			 bgdma_grave(bgdma_ghost_kernel(ghost),
+				     ghost->who.incarnation), GFP_KERNEL);
 	WRITE_ONCE(ghost->dead, true);
 	bgdma_ghost_flows_end(flows, ghost);
 	bgdma_busy_put(&ghost->busy);
@@ -176,8 +257,11 @@ void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel)
 	mutex_lock(&flows->mutex);
 	bgdma_tx_lost(flows, kernel);
 	xa_for_each(&flows->ghosts, key, ghost) {
-		if (bgdma_ghost_kernel(ghost) == kernel)
+		if (!xa_is_value(ghost) && bgdma_ghost_kernel(ghost) == kernel)
 			bgdma_ghost_gone(flows, ghost);
+		if (bgdma_grave_of(xa_load(&flows->ghosts, key), kernel))
+			xa_erase(&flows->ghosts, key);
+		cond_resched();
 	}
 	mutex_unlock(&flows->mutex);
 }
@@ -209,6 +293,37 @@ u32 bgdma_ether_timeout(const struct bgdma_ether *ether)
 /* All of them                                                            */
 
 /**
+ * bgdma_tx_each() - for all that streams of a partition have on their way
+ * @flows: of the partition
+ * @fn: is told each, with a reference; may sleep
+ * @arg: for it
+ *
+ * Context: one at a time, and none beside bgdma_flows_end().
+ */
+void bgdma_tx_each(struct bgdma_flows *flows,
+		   void (*fn)(struct bgdma_tx *tx, u64 arg), u64 arg)
+{
+	struct bgdma_tx *tx;
+	LIST_HEAD(done);
+
+	lockdep_assert_held(&flows->mutex);
+	spin_lock(&flows->lock);
+	while (!list_empty(&flows->txs)) {
+		tx = list_first_entry(&flows->txs, struct bgdma_tx, node);
+		list_move(&tx->node, &done);
+		if (!kref_get_unless_zero(&tx->ref))
+			continue;
+		spin_unlock(&flows->lock);
+		fn(tx, arg);
+		bgdma_tx_put(tx);
+		cond_resched();
+		spin_lock(&flows->lock);
+	}
+	list_splice(&done, &flows->txs);
+	spin_unlock(&flows->lock);
+}
+
+/**
  * bgdma_flows_new() - no flows yet
  * @ether: of the partition
  *
@@ -231,8 +346,10 @@ struct bgdma_flows *bgdma_flows_new(struct bgdma_ether *ether)
 	INIT_LIST_HEAD(&flows->txs);
 	atomic_set(&flows->session, get_random_u32());
 	ether->flows = flows;
-	if (bgdma_voice_new(flows))
+	if (bgdma_voice_new(flows)) {
+		bgdma_idle_begin(flows);
 		return flows;
+	}
 	ether->flows = NULL;
 	kvfree(flows);
 	return NULL;
@@ -272,11 +389,14 @@ void bgdma_flows_end(struct bgdma_flows *flows)
 	struct bgdma_ctx *ghost;
 	unsigned long key;
 
+	bgdma_idle_end(flows);
 	bgdma_flows_stop(flows);
 	bgdma_inbox_end(flows);
 	mutex_lock(&flows->mutex);
-	xa_for_each(&flows->ghosts, key, ghost)
-		bgdma_ghost_gone(flows, ghost);
+	xa_for_each(&flows->ghosts, key, ghost) {
+		if (!xa_is_value(ghost))
+			bgdma_ghost_gone(flows, ghost);
+	}
 	mutex_unlock(&flows->mutex);
 	xa_destroy(&flows->ghosts);
 	kvfree(flows);

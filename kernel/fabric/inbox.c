@@ -77,7 +77,8 @@ static bool bgdma_inbox_frame(struct bgdma_flows *flows, struct sk_buff *skb,
 		kfree_skb(skb);
 		return true;
 	}
-	return bgdma_rx_known(flows, skb, last, pooled);
+	return f->type == BGDMA_FRAME_DATA &&
+	       bgdma_rx_known(flows, skb, last, pooled);
 }
 
 /* So many bytes of them, and what is left; *@slow is one that is a worker's. */

@@ -213,7 +213,8 @@ static int bgdma_link_receive(struct sk_buff *skb, struct net_device *dev,
 	bgdma_link_count(link, BGDMA_LINK_RX_FRAMES);
 	atomic64_add(skb->len, &link->stats[BGDMA_LINK_RX_BYTES]);
 	kind = ((struct bgdma_frame *)skb->data)->type;
-	if (likely(kind == BGDMA_FRAME_DATA || kind == BGDMA_FRAME_ACK)) {
+	if (likely(kind == BGDMA_FRAME_DATA || kind == BGDMA_FRAME_ACK) ||
+	    kind == BGDMA_FRAME_CLOSE) {
 		bgdma_frame_receive(link, skb);
 		return NET_RX_SUCCESS;
 	}

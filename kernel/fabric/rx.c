@@ -18,8 +18,6 @@
 /* Of one flow, waiting for those before them, or for room. */
 #define BGDMA_RX_BYTES		(2U << 20)
 #define BGDMA_RX_PARKED_BYTES	(64U << 10)
-/* Of one partition. */
-#define BGDMA_RX_FLOWS_MAX	65536
 
 /* Of frames behind one that is missing so many lead to one acknowledgment. */
 #define BGDMA_RX_GAP_EACH	8
@@ -187,15 +185,15 @@ static struct bgdma_rx_flow *bgdma_rx_new(struct bgdma_flows *flows,
 	struct bgdma_rx_flow *flow;
 	struct bgdma_ctx *ghost;
 
-	if (flows->n_rx >= BGDMA_RX_FLOWS_MAX)
-		return NULL;
 	ghost = bgdma_ghost_get(flows, le64_to_cpu(f->kernel), key->src,
 				key->ctx, key->inc);
-	if (IS_ERR(ghost))
+	if (IS_ERR(ghost) || !bgdma_ghost_flow(flows, ghost))
 		return NULL;
 	flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);
-	if (!flow)
+	if (!flow) {
+		bgdma_ghost_flow_end(flows, ghost);
 		return NULL;
+	}
 	spin_lock_init(&flow->lock);
 	skb_queue_head_init(&flow->queue);
 	bgdma_stream_init(&flow->s, ghost, BGDMA_KIND_FLOW, key->tag, NULL);
@@ -204,7 +202,6 @@ static struct bgdma_rx_flow *bgdma_rx_new(struct bgdma_flows *flows,
 	flow->key = *key;
 	bgdma_rx_begin(flow, f);
 	hash_add_rcu(flows->rx, &flow->hash, bgdma_flow_hash(key));
-	flows->n_rx++;
 	return flow;
 }
 
@@ -219,7 +216,7 @@ static struct bgdma_rx_flow *bgdma_rx_new(struct bgdma_flows *flows,
 void bgdma_rx_free(struct bgdma_rx_flow *flow)
 {
 	hash_del_rcu(&flow->hash);
-	flow->ether->flows->n_rx--;
+	bgdma_ghost_flow_end(flow->ether->flows, flow->s.ctx);
 	bgdma_stream_kill(&flow->s);
 	bgdma_arrive_end(flow);
 	spin_lock(&flow->lock);
@@ -444,8 +441,11 @@ long bgdma_rx_turn(struct bgdma_stream *s, long budget)
 static bool bgdma_rx_good(struct bgdma_flows *flows, const struct sk_buff *skb)
 {
 	const struct bgdma_frame *f = bgdma_rx_head(skb);
+	u32 ctx = le16_to_cpu(f->flow_ctx);
 
-	return bgdma_wire_frame_check(f, skb->len - le16_to_cpu(f->head)) &&
+	return (f->type == BGDMA_FRAME_CLOSE ||
+		bgdma_wire_frame_check(f, skb->len - le16_to_cpu(f->head))) &&
+	       (ctx < BGDMA_CTX_PER_NODE || ctx == BGDMA_CTX_ANY) &&
 	       le64_to_cpu(f->kernel) ==
 	       bgdma_way_kernel(flows->ether, le32_to_cpu(f->src_rank));
 }
@@ -531,8 +531,26 @@ bool bgdma_rx_known(struct bgdma_flows *flows, struct sk_buff *skb,
 	return true;
 }
 
+/* Its sender has nothing on its way; if it has again, it begins a flow anew. */
+static void bgdma_rx_close(struct bgdma_flows *flows,
+			   const struct bgdma_frame *f)
+{
+	const struct bgdma_flow_key key = bgdma_rx_key(f);
+	struct bgdma_rx_flow *flow = bgdma_rx_find(flows, &key);
+	bool idle;
+
+	if (!flow || flow->session != le32_to_cpu(f->session))
+		return;
+	spin_lock(&flow->lock);
+	idle = flow->next == le32_to_cpu(f->psn) &&
+	       skb_queue_empty(&flow->queue);
+	spin_unlock(&flow->lock);
+	if (idle)
+		bgdma_rx_free(flow);
+}
+
 /**
- * bgdma_rx_data() - the same of one that may be the first of its flow
+ * bgdma_rx_data() - the same of one that may be the first of its flow, or ends it
  * @flows: of the partition
  * @skb: frame with a good head; gone afterwards
  *
@@ -540,11 +558,16 @@ bool bgdma_rx_known(struct bgdma_flows *flows, struct sk_buff *skb,
  */
 void bgdma_rx_data(struct bgdma_flows *flows, struct sk_buff *skb)
 {
+	const struct bgdma_frame *f = bgdma_rx_head(skb);
 	struct bgdma_rx_flow *flow = NULL;
 
 	lockdep_assert_held(&flows->mutex);
-	if (bgdma_rx_good(flows, skb))
-		flow = bgdma_rx_flow(flows, bgdma_rx_head(skb));
+	if (bgdma_rx_good(flows, skb)) {
+		if (f->type == BGDMA_FRAME_DATA)
+			flow = bgdma_rx_flow(flows, f);
+		else
+			bgdma_rx_close(flows, f);
+	}
 	if (!flow)
 		kfree_skb(skb);
 	else if (bgdma_rx_take(flow, skb, false))

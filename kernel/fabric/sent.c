@@ -236,6 +236,27 @@ void bgdma_sent_unanswered(struct bgdma_tx *tx, u32 rank, u32 code)
 }
 
 /**
+ * bgdma_sent_asked() - was a node asked for something that has not come back?
+ * @tx: of the stream that asked
+ * @rank: node
+ *
+ * Context: tx.lock held.
+ */
+bool bgdma_sent_asked(struct bgdma_tx *tx, u32 rank)
+{
+	const struct bgdma_sent *sent;
+	u32 i;
+
+	lockdep_assert_held(&tx->lock);
+	for (i = tx->tail; i != tx->head; i++) {
+		sent = bgdma_sent_at(tx, i);
+		if (!sent->ended && le32_to_cpu(sent->desc.dst_rank) == rank)
+			return true;
+	}
+	return false;
+}
+
+/**
  * bgdma_sent_failed() - the other side refused a transfer
  * @tx: of the stream that sent it
  * @id: transfer

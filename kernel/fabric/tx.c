@@ -488,6 +488,7 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 	flow->shrunk = flow->next;
 	flow->limit = BGDMA_RX_WINDOW;
 	flow->cwnd = BGDMA_CWND_FIRST * 16;
+	flow->heard = jiffies;
 	skb_queue_head_init(&flow->unacked);
 	INIT_DELAYED_WORK(&flow->timer, bgdma_tx_timer);
 	hrtimer_init(&flow->gap, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
@@ -543,24 +544,35 @@ void bgdma_tx_orphan(struct bgdma_tx *tx)
 	bgdma_tx_put(tx);
 }
 
+/**
+ * bgdma_tx_flow_end() - a flow is no more
+ * @flow: gone, or of a tx that is dead; in a list of the caller's
+ *
+ * Context: may sleep.
+ */
+void bgdma_tx_flow_end(struct bgdma_tx_flow *flow)
+{
+	struct bgdma_flows *flows = flow->tx->ether->flows;
+
+	spin_lock(&flows->lock);
+	hash_del_rcu(&flow->hash);
+	spin_unlock(&flows->lock);
+	hrtimer_cancel(&flow->gap);
+	cancel_delayed_work_sync(&flow->timer);
+	kfree_skb(flow->open);
+	skb_queue_purge(&flow->unacked);
+	list_del(&flow->node);
+	call_rcu(&flow->rcu, bgdma_tx_flow_free);
+}
+
 /* Nothing is on its way any more. */
 static void bgdma_tx_free(struct bgdma_tx *tx)
 {
-	struct bgdma_flows *flows = tx->ether->flows;
 	struct bgdma_tx_flow *flow, *next;
 	struct page *page, *other;
 
-	list_for_each_entry_safe(flow, next, &tx->flows, node) {
-		spin_lock(&flows->lock);
-		hash_del_rcu(&flow->hash);
-		spin_unlock(&flows->lock);
-		hrtimer_cancel(&flow->gap);
-		cancel_delayed_work_sync(&flow->timer);
-		kfree_skb(flow->open);
-		skb_queue_purge(&flow->unacked);
-		list_del(&flow->node);
-		call_rcu(&flow->rcu, bgdma_tx_flow_free);
-	}
+	list_for_each_entry_safe(flow, next, &tx->flows, node)
+		bgdma_tx_flow_end(flow);
 	skb_queue_purge(&tx->ready);
 	skb_queue_purge(&tx->spare);
 	skb_queue_purge(&tx->promised);
@@ -657,21 +669,5 @@ static void bgdma_tx_lose(struct bgdma_tx *tx, u64 kernel)
  */
 void bgdma_tx_lost(struct bgdma_flows *flows, u64 kernel)
 {
-	struct bgdma_tx *tx;
-	LIST_HEAD(done);
-
-	spin_lock(&flows->lock);
-	while (!list_empty(&flows->txs)) {
-		tx = list_first_entry(&flows->txs, struct bgdma_tx, node);
-		list_move(&tx->node, &done);
-		if (!kref_get_unless_zero(&tx->ref))
-			continue;
-		spin_unlock(&flows->lock);
-		bgdma_tx_lose(tx, kernel);
-		bgdma_tx_put(tx);
-		cond_resched();
-		spin_lock(&flows->lock);
-	}
-	list_splice(&done, &flows->txs);
-	spin_unlock(&flows->lock);
+	bgdma_tx_each(flows, bgdma_tx_lose, kernel);
 }

@@ -28,6 +28,8 @@ static u32 bgdma_wire_head(const struct bgdma_frame *f)
 			return 0;
 		return sizeof(*f) + sizeof(struct bgdma_wire_ack) +
 		       packets * sizeof(struct bgdma_wire_result);
+	case BGDMA_FRAME_CLOSE:
+		return packets ? 0 : sizeof(*f);
 	case BGDMA_FRAME_HELLO:
 		return packets ? 0 :
 			sizeof(*f) + sizeof(struct bgdma_wire_hello);

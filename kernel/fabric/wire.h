@@ -12,6 +12,7 @@
  *                       payload of all packets in a row
  *   BGDMA_FRAME_ACK:    struct bgdma_wire_ack, then frame.packets times struct
  *                       bgdma_wire_result
+ *   BGDMA_FRAME_CLOSE:  nothing
  *   BGDMA_FRAME_HELLO:  struct bgdma_wire_hello
  *   BGDMA_FRAME_STATE:  struct bgdma_wire_state
  *
@@ -43,6 +44,7 @@ enum bgdma_frame_type {
 	BGDMA_FRAME_ACK = 2,
 	BGDMA_FRAME_HELLO = 3,	/* to whoever is on the link; not forwarded */
 	BGDMA_FRAME_STATE = 4,	/* to the peer on the link; not forwarded */
+	BGDMA_FRAME_CLOSE = 5,	/* the flow was idle for long: forget it */
 	BGDMA_FRAME_TYPES
 };
 
@@ -75,8 +77,9 @@ enum bgdma_frame_type {
  *	by a veth as it is, and is cut into as many more frames where it has to be
  * @flow: which FIFO of the context, see bgdma_stream.tag; its two ends agree
  * @session: of two lives of a flow that is the later one
- * @psn: DATA: number of the frame in its flow; ACK: all before it were dealt with
- * @first: DATA: all before it are known to have been dealt with; ACK: how many there
+ * @psn: DATA: number of the frame in its flow; ACK: all before it were dealt with;
+ *	CLOSE: likewise, as the sender knows, and there were none after them
+ * @first: DATA, CLOSE: all before it are known to have been dealt with; ACK: how many there
  *	were of the flow before this, and it
  * @stamp: DATA: when it was sent, of a clock of the sender's, in us; ACK: the
  *	one of the last frame that arrived

@@ -194,6 +194,8 @@ static uint32_t told_head(const struct bgdma_frame *f)
 		return f->packets <= 32 ? HEAD + 40 + 32 * f->packets : 0;
 	if (f->packets)
 		return 0;
+	if (f->type == BGDMA_FRAME_CLOSE)
+		return HEAD;
 	if (f->type == BGDMA_FRAME_HELLO)
 		return HEAD + 848;
 	return f->type == BGDMA_FRAME_STATE ? HEAD + 1056 : 0;

@@ -25,7 +25,7 @@ local number, read, bit = wire.number, wire.read, wire.bit
 local FRAME, DESC, PACKET = wire.FRAME, wire.DESC, wire.PACKET
 local DESC_SIZE, NONE = wire.DESC_SIZE, wire.NONE
 
-local DATA, ACK, HELLO, STATE = 1, 2, 3, 4
+local DATA, ACK, HELLO, STATE, CLOSE = 1, 2, 3, 4, 5
 local PIECE, ABORT, ANSWER, EVENT, FETCHED = 0, 1, 2, 3, 4
 local MEMFIFO, LOCAL_MEMFIFO, PUT, RGET, ATOMIC, TREE_P2P = 1, 2, 3, 5, 6, 10
 local CAS = 9
@@ -585,7 +585,8 @@ local function head_of(f)
 		return nil
 	end
 	return f.type == HELLO and FRAME.size + wire.HELLO_SIZE or
-		f.type == STATE and FRAME.size + wire.STATE_SIZE
+		f.type == STATE and FRAME.size + wire.STATE_SIZE or
+		f.type == CLOSE and FRAME.size
 end
 
 -- bgdma_wire_head_check(), and whether all of it is in the capture.
@@ -607,7 +608,7 @@ local function show_frame(frame, tree)
 	local f = read(FRAME, frame.raw, 0)
 	frame.f = f
 	show(FRAME, frame, tree:add(frame.tvb(0, FRAME.size), "Frame"), 0, f)
-	if f.type == DATA then
+	if f.type == DATA or f.type == CLOSE then
 		frame.begin = flow_words(f, f.src_rank, f.dst_rank)
 	elseif f.type == ACK then
 		frame.begin = flow_words(f, f.dst_rank, f.src_rank)
@@ -619,7 +620,10 @@ local function show_frame(frame, tree)
 		verify(frame, tree, own.crc_good, "the head was changed",
 			crc_of(frame.raw, f.head) == f.crc, FRAME.crc.at)
 	end
-	SHOW[f.type](frame, tree)
+	-- The head is all of a CLOSE.
+	if SHOW[f.type] then
+		SHOW[f.type](frame, tree)
+	end
 end
 
 local function info_of(frame)

@@ -196,8 +196,9 @@ static bool taken(const union frame *frame, uint32_t len)
 	if (frame->f.type == BGDMA_FRAME_STATE)
 		return bgdma_wire_state_check(&frame->state.state,
 					      BGDMA_RANK_MAX + 1);
-	/* Of an acknowledgment that was all. */
+	/* Of these that was all. */
 	return frame->f.type == BGDMA_FRAME_ACK ||
+	       frame->f.type == BGDMA_FRAME_CLOSE ||
 	       bgdma_wire_frame_check(&frame->f, frame->f.bytes);
 }
 
@@ -257,6 +258,12 @@ static void state(void)
 	s->peers = 3;
 	s->flags = BGDMA_WIRE_STATE_BYE;
 	fill(s->peer, s->peers * sizeof(s->peer[0]));
+	finish();
+}
+
+static void last_word(void)
+{
+	begin(BGDMA_FRAME_CLOSE);
 	finish();
 }
 
@@ -510,6 +517,7 @@ int main(int argc, char **argv)
 	write_words(head, COUNT(head));
 	hello();
 	state();
+	last_word();
 	ack(0);
 	ack(BGDMA_WIRE_RESULTS);
 	pieces();

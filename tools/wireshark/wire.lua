@@ -10,7 +10,7 @@ local RUNS, HEARD, PEERS, SACK, INLINE_MAX = 64, 32, 64, 256, 24
 -- ------------------------------------------------------------------------
 -- Words
 
-local TYPES = {"DATA", "ACK", "HELLO", "STATE"}
+local TYPES = {"DATA", "ACK", "HELLO", "STATE", "CLOSE"}
 
 local KINDS = {[0] = "piece", "abort", "answer", "event", "fetched", "gone"}
 

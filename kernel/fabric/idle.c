@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Flows that nobody uses. Who has sent nothing by one for a while tells the other end
+ * to forget it, and forgets it: what both know of it is memory that others may need.
+ * If there is something to send again it begins anew. The word may be lost; then the
+ * other end stays until its sender begins anew, or is gone.
+ *
+ * A while is longer than any frame is on its way: one that came later would be taken
+ * for the first of a new flow.
+ */
+#include "flow.h"
+
+/* How long a flow is idle at least, in jiffies; twice that at most. */
+#define BGDMA_IDLE		(20 * HZ)
+
+/* Flows that are looked at in one hold of the lock. */
+#define BGDMA_IDLE_HOLD		64
+
+/* Does the other end know all, and we all that it found? */
+static bool bgdma_idle(const struct bgdma_tx_flow *flow)
+{
+	lockdep_assert_held(&flow->tx->lock);
+	return !flow->open && skb_queue_empty(&flow->unacked) &&
+	       time_after(jiffies, flow->heard + BGDMA_IDLE) &&
+	       !bgdma_sent_asked(flow->tx, flow->key.dst);
+}
+
+/* If there is no memory the other end hears nothing. */
+static void bgdma_idle_say(struct bgdma_tx_flow *flow)
+{
+	struct sk_buff *skb = bgdma_frame_new(0);
+	struct bgdma_frame *f;
+
+	lockdep_assert_held(&flow->tx->lock);
+	if (!skb)
+		return;
+	bgdma_frame_begin(skb, &flow->key);
+	f = (void *)skb->data;
+	f->type = BGDMA_FRAME_CLOSE;
+	f->session = cpu_to_le32(flow->session);
+	f->psn = cpu_to_le32(flow->next);
+	f->first = cpu_to_le32(flow->una);
+	f->stamp = cpu_to_le32(bgdma_flow_clock());
+	bgdma_frame_finish(flow->tx->ether, skb);
+	__skb_queue_tail(&flow->tx->ready, skb);
+}
+
+/* Those that were used last come first: true if there may be more. */
+static bool bgdma_idle_some(struct bgdma_tx *tx, struct list_head *gone)
+{
+	struct bgdma_tx_flow *flow, *prev;
+	u32 left = BGDMA_IDLE_HOLD;
+
+	lockdep_assert_held(&tx->lock);
+	list_for_each_entry_safe_reverse(flow, prev, &tx->flows, node) {
+		if (!left--)
+			return true;
+		if (!bgdma_idle(flow))
+			return false;
+		bgdma_idle_say(flow);
+		flow->gone = true;
+		list_move(&flow->node, gone);
+	}
+	return false;
+}
+
+/*
+ * A kernel's own flows stay: what it has to say must need no memory. So do those of the
+ * combining network: by them it is found out that a neighbour is gone.
+ */
+static bool bgdma_idle_may(const struct bgdma_tx *tx)
+{
+	lockdep_assert_held(&tx->lock);
+	return !tx->dead && tx->s && (tx->s->kind == BGDMA_KIND_INJ_FIFO ||
+				      tx->s->kind == BGDMA_KIND_RGET_QUEUE);
+}
+
+static void bgdma_idle_tx(struct bgdma_tx *tx, u64 unused)
+{
+	struct bgdma_tx_flow *flow, *next;
+	LIST_HEAD(gone);
+	bool more;
+
+	do {
+		spin_lock(&tx->lock);
+		more = bgdma_idle_may(tx) && bgdma_idle_some(tx, &gone);
+		spin_unlock(&tx->lock);
+		bgdma_tx_send(tx, false);
+		list_for_each_entry_safe(flow, next, &gone, node)
+			bgdma_tx_flow_end(flow);
+		cond_resched();
+	} while (more);
+}
+
+static void bgdma_idle_work(struct work_struct *work)
+{
+	struct bgdma_flows *flows =
+		container_of(to_delayed_work(work), struct bgdma_flows, idle);
+
+	mutex_lock(&flows->mutex);
+	bgdma_tx_each(flows, bgdma_idle_tx, 0);
+	mutex_unlock(&flows->mutex);
+	queue_delayed_work(bgdma_flow_wq, &flows->idle, BGDMA_IDLE);
+}
+
+/**
+ * bgdma_idle_begin() - look after idle flows
+ * @flows: of a partition
+ */
+void bgdma_idle_begin(struct bgdma_flows *flows)
+{
+	INIT_DEFERRABLE_WORK(&flows->idle, bgdma_idle_work);
+	queue_delayed_work(bgdma_flow_wq, &flows->idle, BGDMA_IDLE);
+}
+
+/**
+ * bgdma_idle_end() - no longer
+ * @flows: of a partition
+ *
+ * Context: may sleep.
+ */
+void bgdma_idle_end(struct bgdma_flows *flows)
+{
+	cancel_delayed_work_sync(&flows->idle);
+}
