@@ -293,6 +293,36 @@ TEST_F(forged, x1_nodes_that_two_have)
 	EXPECT_TRUE(way_to(&self->l, DIM - 1));
 }
 
+/* The same of three: one that has less of a claim than another takes nothing from it. */
+TEST_F(forged, x1_nodes_that_three_have)
+{
+	static const struct { uint64_t kernel; uint32_t first, last; } says[] = {
+		{ US + 1, 1, 2 }, { US + 3, 1, 3 }, { US + 2, 2, 2 },
+	};
+	struct state_frame other;
+	unsigned int i;
+
+	ASSERT_TRUE(come_up(&self->l, self->sock, &self->hello));
+	/* No way leads to the last. */
+	self->state.state.peers = 3;
+	self->state.state.peer[0] = self->hello.hello.hears[0];
+	self->state.state.peer[1] = US + 1;
+	self->state.state.peer[2] = US + 3;
+	ASSERT_TRUE(send_state(self->sock, &self->state));
+	for (i = 0; i < ARRAY_SIZE(says); i++) {
+		state_new(&other, PARTITION, says[i].kernel, 5, says[i].first);
+		other.state.run[0].last = says[i].last;
+		other.state.peers = 1;
+		other.state.peer[0] = US;
+		ASSERT_TRUE(send_state(self->sock, &other));
+	}
+	EXPECT_TRUE(until(way_to(&self->l, 1)));
+	usleep(300000);
+	for (i = 1; i < DIM; i++)
+		EXPECT_TRUE(way_to(&self->l, i));
+	EXPECT_FALSE(way_to(&self->l, 0));
+}
+
 /* ---- Any frame ----------------------------------------------------------- */
 
 TEST_F(forged, heads_that_lie_are_nothing)

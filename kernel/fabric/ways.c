@@ -4,6 +4,7 @@
  * when something changes, but for the distances from nodes, which are counted out
  * when somebody asks for the way there.
  */
+#include <linux/maple_tree.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 
@@ -124,15 +125,6 @@ static int bgdma_owner_order(const void *a, const void *b)
 	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
 }
 
-static int bgdma_run_order(const void *a, const void *b)
-{
-	const struct bgdma_way_run *x = a, *y = b;
-
-	if (x->first != y->first)
-		return x->first < y->first ? -1 : 1;
-	return (int)x->owner - (int)y->owner;
-}
-
 static int bgdma_next_order(const void *a, const void *b)
 {
 	return (int)*(const u16 *)a - (int)*(const u16 *)b;
@@ -198,66 +190,91 @@ static int bgdma_ways_owners(struct bgdma_ether *ether, struct bgdma_ways *ways)
 	return 0;
 }
 
-static void bgdma_ways_add(struct bgdma_ways *ways, u16 owner,
-			   const struct bgdma_wire_run *run, u32 n)
+/* Of nodes that two say are theirs: they are the one's that is added last. */
+static int bgdma_ways_add(struct maple_tree *nodes, u16 owner,
+			  const struct bgdma_wire_run *run, u32 n)
 {
+	int err = 0;
 	u32 i;
 
-	for (i = 0; i < n; i++) {
-		ways->run[ways->n_runs++] = (struct bgdma_way_run) {
-			.first = le32_to_cpu(run[i].first),
-			.last = le32_to_cpu(run[i].last),
-			.owner = owner,
-		};
-	}
+	for (i = 0; !err && i < n; i++)
+		err = mtree_store_range(nodes, le32_to_cpu(run[i].first),
+					le32_to_cpu(run[i].last),
+					xa_mk_value(owner), GFP_KERNEL);
+	return err;
 }
 
-/* Each node has one owner: of two that say so the first. */
-static void bgdma_ways_cut(struct bgdma_ways *ways)
-{
-	struct bgdma_way_run *to = ways->run, *last = NULL;
-	u32 i;
-
-	for (i = 0; i < ways->n_runs; i++) {
-		struct bgdma_way_run run = ways->run[i];
-
-		if (last && run.first <= last->last) {
-			if (run.owner < last->owner)
-				last->last = run.first - 1;
-			else if (run.last <= last->last)
-				continue;
-			else
-				run.first = last->last + 1;
-		}
-		last = to++;
-		*last = run;
-	}
-	ways->n_runs = to - ways->run;
-}
-
-static int bgdma_ways_runs(struct bgdma_ether *ether, struct bgdma_ways *ways)
+/* Ours are ours, whatever others say, and so on down the order of owners. */
+static int bgdma_ways_claims(struct bgdma_ether *ether,
+			     const struct bgdma_ways *ways,
+			     struct maple_tree *nodes)
 {
 	struct bgdma_wire_run local[BGDMA_WIRE_RUNS];
-	u32 n, i;
+	int err;
+	u32 i;
 
-	n = bgdma_nodes_write(&ether->local, ways->size, local);
-	for (i = 1; i < ways->n_owners; i++)
-		n += le32_to_cpu(ways->owner[i].entry->state.runs);
-	ways->run = kvcalloc(n, sizeof(*ways->run), GFP_KERNEL);
-	if (!ways->run)
-		return -ENOMEM;
-	bgdma_ways_add(ways, 0, local, bgdma_nodes_write(&ether->local,
-							 ways->size, local));
-	for (i = 1; i < ways->n_owners; i++) {
+	for (i = ways->n_owners - 1; i; i--) {
 		const struct bgdma_wire_state *state =
 			&ways->owner[i].entry->state;
 
-		bgdma_ways_add(ways, i, state->run, le32_to_cpu(state->runs));
+		err = bgdma_ways_add(nodes, i, state->run,
+				     le32_to_cpu(state->runs));
+		if (err)
+			return err;
 	}
-	sort(ways->run, ways->n_runs, sizeof(*ways->run), bgdma_run_order,
-	     NULL);
-	bgdma_ways_cut(ways);
+	return bgdma_ways_add(nodes, 0, local,
+			      bgdma_nodes_write(&ether->local, ways->size,
+						local));
+}
+
+/* The next run of nodes that one owner has; there may be many. */
+static void *bgdma_ways_next_run(struct ma_state *mas, u32 *n)
+{
+	void *owner;
+
+	if (++*n % 1024 == 0)
+		cond_resched();
+	mas_lock(mas);
+	owner = mas_find(mas, ULONG_MAX);
+	mas_pause(mas);
+	mas_unlock(mas);
+	return owner;
+}
+
+/* The runs, in order. */
+static int bgdma_ways_list(struct bgdma_ways *ways, struct maple_tree *nodes)
+{
+	MA_STATE(mas, nodes, 0, 0);
+	void *owner;
+	u32 n = 0;
+
+	while (bgdma_ways_next_run(&mas, &n))
+		;
+	ways->run = kvcalloc(n, sizeof(*ways->run), GFP_KERNEL);
+	if (!ways->run)
+		return -ENOMEM;
+	mas_set(&mas, 0);
+	n = 0;
+	while ((owner = bgdma_ways_next_run(&mas, &n))) {
+		ways->run[ways->n_runs++] = (struct bgdma_way_run) {
+			.first = mas.index, .last = mas.last,
+			.owner = xa_to_value(owner),
+		};
+	}
 	return 0;
+}
+
+/* Each node has one owner. */
+static int bgdma_ways_runs(struct bgdma_ether *ether, struct bgdma_ways *ways)
+{
+	struct maple_tree nodes;
+	int err;
+
+	mt_init(&nodes);
+	err = bgdma_ways_claims(ether, ways, &nodes) ?:
+	      bgdma_ways_list(ways, &nodes);
+	mtree_destroy(&nodes);
+	return err;
 }
 
 static int bgdma_ways_homes(struct bgdma_ways *ways)
