@@ -68,13 +68,15 @@ static void bgdma_packets_at(struct bgdma_class *cls, struct bgdma_stream *s)
 /* The reader has the beginning of one that will not end. */
 static void bgdma_packets_cut(struct bgdma_class *cls, struct bgdma_stream *s)
 {
-	bool begun;
+	u32 begun;
 
 	spin_lock(&cls->lock);
 	begun = cls->begun;
-	WRITE_ONCE(cls->begun, false);
-	if (begun)
+	WRITE_ONCE(cls->begun, 0);
+	if (begun) {
 		bgdma_packets_at(cls, s);
+		s->x.done = begun;
+	}
 	spin_unlock(&cls->lock);
 	if (!begun)
 		return;

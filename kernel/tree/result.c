@@ -165,21 +165,22 @@ static void bgdma_landed(struct bgdma_class *cls, const struct bgdma_landing *l)
 void bgdma_result_landed(struct bgdma_class *cls, const struct bgdma_fault *fault)
 {
 	struct bgdma_landing l = { .fault.code = BGDMA_OK };
+	const struct bgdma_slot *slot;
 	bool good;
 
 	if (fault)
 		l.fault = *fault;
 	spin_lock(&cls->lock);
+	l.post = *bgdma_post_at(cls, cls->post);
+	slot = bgdma_slot_at(cls, cls->landed);
+	l.n = bgdma_result_bytes(cls, &slot->ask, slot->n);
+	l.last = cls->landed == l.post.last;
+	/* Its reader has seen it, whatever has become of the class. */
+	WRITE_ONCE(cls->begun, l.last || fault ? 0 : slot->offset + l.n);
 	/* One of a class that broke meanwhile was given up with the others. */
 	good = !cls->code;
 	if (good) {
-		const struct bgdma_slot *slot = bgdma_slot_at(cls, cls->landed);
-
 		WRITE_ONCE(cls->due, false);
-		l.post = *bgdma_post_at(cls, cls->post);
-		l.n = bgdma_result_bytes(cls, &slot->ask, slot->n);
-		l.last = cls->landed == l.post.last;
-		WRITE_ONCE(cls->begun, !l.last && !fault);
 		bgdma_result_next(cls, &l);
 	}
 	spin_unlock(&cls->lock);

@@ -160,7 +160,7 @@ struct bgdma_edge {
  * @edge: to the neighbours
  * @packets: stream that brings results to reception FIFOs
  * @due: the next result that lands is for that
- * @begun: the reader has the beginning of one
+ * @begun: bytes that the reader has of one that has not ended; or 0
  * @waiters: streams that found no room
  * @next: by enum bgdma_source: number of its next packet
  * @base: first that has a slot
@@ -196,7 +196,7 @@ struct bgdma_class {
 	struct bgdma_edge edge[BGDMA_EDGES];
 	struct bgdma_stream packets;
 	bool due;
-	bool begun;
+	u32 begun;
 	struct bgdma_waiters waiters;
 	u32 next[BGDMA_SOURCES];
 	u32 base;
