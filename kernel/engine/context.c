@@ -595,8 +595,9 @@ bool bgdma_ctx_release(struct bgdma_ctx *ctx)
 		bgdma_rec_end(ctx, i);
 	if (part->fabric->left)
 		part->fabric->left(ctx);
-	bgdma_ctx_wake_end(ctx);
 	bgdma_regions_free(ctx);
+	/* A gate may have had something to say up to here. */
+	bgdma_ctx_wake_end(ctx);
 	bgdma_counters_end(ctx);
 	bgdma_ctx_clear(ctx);
 	mutex_lock(&part->stats_lock);

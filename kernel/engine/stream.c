@@ -262,9 +262,10 @@ void bgdma_waiters_wake(struct bgdma_waiters *waiters)
 	spin_lock(&e->park_lock);
 	list_splice_tail_init(&waiters->waiting, &waiters->woken);
 	more = bgdma_waiters_next(waiters);
-	spin_unlock(&e->park_lock);
+	/* Within the lock: see bgdma_waiters_end(). */
 	if (more)
 		queue_work(system_unbound_wq, &waiters->work);
+	spin_unlock(&e->park_lock);
 }
 
 /**
@@ -276,6 +277,9 @@ void bgdma_waiters_wake(struct bgdma_waiters *waiters)
 void bgdma_waiters_end(struct bgdma_waiters *waiters)
 {
 	bgdma_waiters_wake(waiters);
+	/* Others may have found them first, and leave the rest to the worker. */
+	spin_lock(&bgdma_engine.park_lock);
+	spin_unlock(&bgdma_engine.park_lock);
 	flush_work(&waiters->work);
 }
 
