@@ -449,7 +449,7 @@ static u64 bgdma_kernels_age(struct bgdma_ether *ether)
 				kernel->untold = true;
 				kernel->heard = jiffies;
 				bgdma_ways_stale(ether);
-			} else if (old) {
+			} else if (old && !kernel->untold) {
 				bgdma_kernel_forget(ether, kernel);
 				continue;
 			}

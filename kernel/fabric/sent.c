@@ -223,6 +223,9 @@ void bgdma_sent_unanswered(struct bgdma_tx *tx, u32 rank, u32 code)
 	u32 i;
 
 	lockdep_assert_held(&tx->lock);
+	/* Nobody asks any more. */
+	if (!tx->s)
+		return;
 	for (i = tx->tail; i != tx->head; i++) {
 		sent = bgdma_sent_at(tx, i);
 		if (sent->ended || sent->code || !sent->fetched ||

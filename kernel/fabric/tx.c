@@ -356,6 +356,10 @@ static void bgdma_tx_fail(struct bgdma_tx_flow *flow, u32 code, u64 offset,
 
 	lockdep_assert_held(&tx->lock);
 	bgdma_tx_close(flow);
+	/* Nobody says any more that there is room. */
+	if (tx->s && flow->stopped)
+		bgdma_stream_held(tx->s, false, 0, 0);
+	flow->stopped = false;
 	while ((skb = __skb_dequeue(&flow->unacked))) {
 		if (tx->s)
 			bgdma_sent_lost(tx, skb, code, offset, bound);
@@ -364,7 +368,6 @@ static void bgdma_tx_fail(struct bgdma_tx_flow *flow, u32 code, u64 offset,
 	flow->una = flow->next;
 	flow->session = atomic_inc_return(&tx->ether->flows->session);
 	flow->kernel = 0;
-	flow->stopped = false;
 	flow->acks = 0;
 	flow->tries = 0;
 	flow->heard = jiffies;
