@@ -186,4 +186,67 @@ TEST_F(data, x3_a_kernel_that_leaves_before_it_answers)
 	EXPECT_TRUE(counter_error(&self->e.n, INJ, self->e.ic));
 }
 
+/* The same where whoever asked is gone before it, and something else is on its way. */
+TEST_F(data, x3_who_asked_leaves_before_the_kernel_does)
+{
+	struct bgdma_desc d = d_atomic(WE, BGDMA_ATOMIC_ADD, BGDMA_ATOMIC_U64, 1,
+				       3, 0, 1);
+	struct state_frame state;
+	struct data_frame f;
+
+	d.flags = BGDMA_DESC_FETCH;
+	d.u.at.src_region = self->e.mem.handle;
+	inject(&self->e.inj, &d);
+	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &f, sizeof(f)));
+	ack_new(&self->ack);
+	ASSERT_TRUE(send_ack(self->sock, &f, f.frame.psn + 1, 0, &self->ack));
+	d = d_number(WE, &self->e.rec, 1);
+	inject(&self->e.inj, &d);
+	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &f, sizeof(f)));
+	node_close(&self->e.n);
+	state_new(&state, PARTITION, US, 9, WE);
+	state.state.flags = BGDMA_WIRE_STATE_BYE;
+	ASSERT_TRUE(send_state(self->sock, &state));
+	EXPECT_TRUE(until(!way_to(&self->l, WE)));
+	/* It was told of that: another may come. */
+	end_new(&self->e, 0);
+}
+
+/* Who had no room is gone: nobody waits for it any more. */
+TEST_F(data, x3_a_kernel_that_leaves_while_it_has_no_room)
+{
+	struct bgdma_desc d = d_number(WE, &self->e.rec, 1);
+	struct state_frame state;
+	struct data_frame f;
+	__u64 seq;
+
+	seq = inject(&self->e.inj, &d);
+	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &f, sizeof(f)));
+	ack_new(&self->ack);
+	self->ack.ack.state = BGDMA_WIRE_NOT_READY;
+	self->ack.ack.kind = BGDMA_KIND_REC_FIFO;
+	ASSERT_TRUE(send_ack(self->sock, &f, f.frame.psn, 0, &self->ack));
+	EXPECT_TRUE(until(load(&self->e.inj.kern->state) == BGDMA_FIFO_BLOCKED));
+	state_new(&state, PARTITION, US, 9, WE);
+	state.state.flags = BGDMA_WIRE_STATE_BYE;
+	ASSERT_TRUE(send_state(self->sock, &state));
+	EXPECT_EQ(BGDMA_E_PEER_DOWN, outcome(&self->e.inj, seq));
+	ASSERT_EQ(0, clear_error(&self->e.n, BGDMA_KIND_INJ_FIFO, self->e.inj.id,
+				 0));
+	d = d_put(0, self->e.mem.handle, 0, self->e.mem.handle, 64, 64);
+	EXPECT_EQ(BGDMA_OK, run(&self->e.inj, &d));
+}
+
+/* Where nobody is attached, and nobody was for a while, a frame has its answer, too. */
+TEST_F_TIMEOUT(data, x3_a_kernel_where_nobody_is, 60)
+{
+	struct bgdma_desc d = d_number(0, &self->e.rec, 1);
+
+	node_close(&self->e.n);
+	/* The threads of the engine end. */
+	sleep(12);
+	add(&self->f, &d, 0, 0, 0);
+	REFUSED(BGDMA_E_NO_PEER);
+}
+
 TEST_HARNESS_MAIN

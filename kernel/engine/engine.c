@@ -483,6 +483,44 @@ unlock:
 }
 
 /**
+ * bgdma_engine_get() - something comes in also where no context is attached
+ *
+ * Return: 0 or -ENOMEM; there are threads until bgdma_engine_put().
+ */
+int bgdma_engine_get(void)
+{
+	struct bgdma_engine *e = &bgdma_engine;
+	int err;
+
+	mutex_lock(&e->lock);
+	err = bgdma_pool_start(e);
+	if (!err)
+		e->contexts++;
+	mutex_unlock(&e->lock);
+	return err;
+}
+
+static void bgdma_engine_put_locked(struct bgdma_engine *e)
+{
+	lockdep_assert_held(&e->lock);
+	e->contexts--;
+	if (!e->contexts)
+		mod_delayed_work(system_wq, &e->stop, BGDMA_POOL_LINGER);
+}
+
+/**
+ * bgdma_engine_put() - it does not any more
+ */
+void bgdma_engine_put(void)
+{
+	struct bgdma_engine *e = &bgdma_engine;
+
+	mutex_lock(&e->lock);
+	bgdma_engine_put_locked(e);
+	mutex_unlock(&e->lock);
+}
+
+/**
  * bgdma_engine_leave() - a context of a user went
  * @user: from bgdma_engine_join()
  */
@@ -493,9 +531,7 @@ void bgdma_engine_leave(struct bgdma_user *user)
 	mutex_lock(&e->lock);
 	user->contexts--;
 	bgdma_user_put(user);
-	e->contexts--;
-	if (!e->contexts)
-		mod_delayed_work(system_wq, &e->stop, BGDMA_POOL_LINGER);
+	bgdma_engine_put_locked(e);
 	mutex_unlock(&e->lock);
 }
 

@@ -26,7 +26,7 @@
  * @poller: bit 0: some thread polls and will see new work
  * @lock: users and threads
  * @users: with contexts attached
- * @contexts: attached
+ * @contexts: attached, and partitions that others send to
  * @threads: the pool
  * @nr_threads: so many
  * @stop: ends the pool some time after the last context left
@@ -106,6 +106,8 @@ static __always_inline bool bgdma_stream_pending(struct bgdma_stream *s)
 	return READ_ONCE(sub->head) != READ_ONCE(sub->tail);
 }
 
+int bgdma_engine_get(void);
+void bgdma_engine_put(void);
 void bgdma_stream_leave(struct bgdma_stream *s);
 
 /* Has work that nobody else looks after: asked by who disowned it. */

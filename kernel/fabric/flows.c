@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 
 #include "../engine/busy.h"
+#include "../engine/engine.h"
 #include "flow.h"
 
 struct workqueue_struct *bgdma_flow_wq;
@@ -310,7 +311,8 @@ void bgdma_tx_each(struct bgdma_flows *flows,
 	spin_lock(&flows->lock);
 	while (!list_empty(&flows->txs)) {
 		tx = list_first_entry(&flows->txs, struct bgdma_tx, node);
-		list_move(&tx->node, &done);
+		/* In their order: the voice stays the first. */
+		list_move_tail(&tx->node, &done);
 		if (!kref_get_unless_zero(&tx->ref))
 			continue;
 		spin_unlock(&flows->lock);
@@ -335,6 +337,10 @@ struct bgdma_flows *bgdma_flows_new(struct bgdma_ether *ether)
 
 	if (!flows)
 		return NULL;
+	if (bgdma_engine_get()) {
+		kvfree(flows);
+		return NULL;
+	}
 	flows->ether = ether;
 	bgdma_busy_init(&flows->busy);
 	spin_lock_init(&flows->lock);
@@ -351,6 +357,7 @@ struct bgdma_flows *bgdma_flows_new(struct bgdma_ether *ether)
 		return flows;
 	}
 	ether->flows = NULL;
+	bgdma_engine_put();
 	kvfree(flows);
 	return NULL;
 }
@@ -364,18 +371,20 @@ static void bgdma_flows_stop(struct bgdma_flows *flows)
 		spin_lock(&flows->lock);
 		/* The first of all is our own voice, which others still need. */
 		tx = list_last_entry(&flows->txs, struct bgdma_tx, node);
-		if (tx != flows->voice)
+		if (tx != flows->voice) {
 			list_del_init(&tx->node);
+			/* It may be over just now: then who frees it is another. */
+			kref_get(&tx->ref);
+		}
 		spin_unlock(&flows->lock);
 		if (tx == flows->voice)
 			break;
 		bgdma_tx_stop(tx);
+		bgdma_tx_put(tx);
 	}
 	/* Those that were being freed, and what these led to. */
 	bgdma_busy_put(&flows->busy);
 	bgdma_busy_wait(&flows->busy);
-	list_del_init(&flows->voice->node);
-	bgdma_tx_stop(flows->voice);
 }
 
 /**
@@ -398,7 +407,11 @@ void bgdma_flows_end(struct bgdma_flows *flows)
 			bgdma_ghost_gone(flows, ghost);
 	}
 	mutex_unlock(&flows->mutex);
+	/* The last of all: what was being delivered may have led to an answer. */
+	list_del_init(&flows->voice->node);
+	bgdma_tx_stop(flows->voice);
 	xa_destroy(&flows->ghosts);
+	bgdma_engine_put();
 	kvfree(flows);
 }
 
