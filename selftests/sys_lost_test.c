@@ -158,6 +158,40 @@ TEST(x3_a_message_behind_one_to_the_dead_arrives)
 	EXPECT_TRUE(job_run(3, behind, last, DEAD));
 }
 
+/* ---- Who dies with his kernel ------------------------------------------- */
+
+static int alone(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	struct bgdma_endpoint_stats stats;
+	int ret;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	require_is(0, bgdma_job_fence(module.m.job));
+	if (rank == DEAD) {
+		links_enter(rank);
+		require_is(0, partition("del", PARTITION, ""));
+		return raise(SIGKILL);
+	}
+	do {
+		ret = bgdma_endpoint_wait(module.m.ep, 20000000);
+		require(ret == 0 || ret == -ETIMEDOUT);
+		bgdma_endpoint_stats(module.m.ep, &stats);
+	} while (!stats.trouble[BGDMA_TROUBLE_PEER_DOWN]);
+	require_is(1, stats.trouble[BGDMA_TROUBLE_PEER_DOWN]);
+	return member_leave(&module.m);
+}
+
+TEST(x3_who_never_spoke_dies_with_his_kernel)
+{
+	partition_new("2x1x1", "");
+	if (!links_used())
+		SKIP(return, "needs links: there is one kernel");
+	EXPECT_TRUE(job_run(2, alone, NULL, DEAD));
+}
+
 /* ---- Events ------------------------------------------------------------ */
 
 struct flood {

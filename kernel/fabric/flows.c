@@ -252,9 +252,12 @@ void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
 void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel)
 {
 	struct bgdma_flows *flows = ether->flows;
+	struct bgdma_nodes nodes;
 	struct bgdma_ctx *ghost;
 	unsigned long key;
+	bool known;
 
+	known = bgdma_kernel_nodes(ether, kernel, &nodes);
 	mutex_lock(&flows->mutex);
 	bgdma_tx_lost(flows, kernel);
 	xa_for_each(&flows->ghosts, key, ghost) {
@@ -265,6 +268,9 @@ void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel)
 		cond_resched();
 	}
 	mutex_unlock(&flows->mutex);
+	/* What lived there and never spoke to us has no stand-in. */
+	if (known)
+		bgdma_partition_tell_nodes(ether->part, &nodes);
 }
 
 /**

@@ -67,6 +67,29 @@ bool bgdma_kernel_has(struct bgdma_ether *ether, u64 number, u32 rank)
 	return has;
 }
 
+/**
+ * bgdma_kernel_nodes() - what lives, or lived, at a kernel
+ * @ether: of the partition
+ * @number: of the kernel
+ * @nodes: filled in
+ *
+ * Context: may sleep.
+ * Return: false: nobody knows it.
+ */
+bool bgdma_kernel_nodes(struct bgdma_ether *ether, u64 number,
+			struct bgdma_nodes *nodes)
+{
+	struct bgdma_kernel *kernel;
+
+	mutex_lock(&ether->lock);
+	kernel = bgdma_kernel_find(ether, number);
+	if (kernel)
+		bgdma_nodes_read(nodes, kernel->state.run,
+				 le32_to_cpu(kernel->state.runs));
+	mutex_unlock(&ether->lock);
+	return kernel;
+}
+
 static struct bgdma_kernel *bgdma_kernel_get(struct bgdma_ether *ether,
 					     u64 number)
 {

@@ -341,6 +341,8 @@ void bgdma_kernel_heard(struct bgdma_ether *ether,
 			const struct bgdma_peer *peer);
 struct bgdma_kernel *bgdma_kernel_find(struct bgdma_ether *ether, u64 number);
 bool bgdma_kernel_has(struct bgdma_ether *ether, u64 number, u32 rank);
+bool bgdma_kernel_nodes(struct bgdma_ether *ether, u64 number,
+			struct bgdma_nodes *nodes);
 void bgdma_kernel_bye(struct bgdma_ether *ether);
 void bgdma_kernels_free(struct bgdma_ether *ether);
 void bgdma_ether_tick(struct work_struct *work);
@@ -350,6 +352,10 @@ void bgdma_frame_init(u16 ethertype);
 void bgdma_frame_exit(void);
 void bgdma_frame_receive(struct bgdma_link *link, struct sk_buff *skb);
 void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel);
+
+/* partition.c */
+void bgdma_partition_tell_nodes(struct bgdma_partition *part,
+				const struct bgdma_nodes *nodes);
 
 /* control/link.c */
 void bgdma_peer_tell(const struct bgdma_peer *peer);

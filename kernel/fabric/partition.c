@@ -326,7 +326,8 @@ void bgdma_partition_abandon(struct bgdma_ctx *ctx)
  * @slot: first counter that is looked at now
  * @slots: most that anybody has
  * @gates: somebody has gates
- * @gate: of the next of them, where to go on; or 0
+ * @from: in the context that is being told, where to go on; or 0
+ * @nodes: instead of @gone: all that lived at these is
  */
 struct bgdma_peer_down {
 	struct bgdma_partition *part;
@@ -334,7 +335,8 @@ struct bgdma_peer_down {
 	u32 slot;
 	u32 slots;
 	bool gates;
-	u64 gate;
+	u64 from;
+	const struct bgdma_nodes *nodes;
 };
 
 static void bgdma_tell(const struct bgdma_peer_down *down,
@@ -408,13 +410,13 @@ static bool bgdma_tell_some(struct bgdma_peer_down *down,
 static bool bgdma_tell_gates(struct bgdma_peer_down *down,
 			     struct bgdma_ctx *peer)
 {
-	u64 from = down->gate;
+	u64 from = down->from;
 
-	down->gate = 0;
+	down->from = 0;
 	if (list_empty(&peer->gates) || !bgdma_busy_get(&peer->busy))
 		return false;
 	if (bgdma_gates_peer_down(peer, &down->gone->who, &from))
-		down->gate = from;
+		down->from = from;
 	bgdma_busy_put(&peer->busy);
 	return true;
 }
@@ -422,7 +424,7 @@ static bool bgdma_tell_gates(struct bgdma_peer_down *down,
 /*
  * For each context that is there: who comes meanwhile never met the one that is
  * gone. @tell did something if it returns true, which is enough for a slice; if it
- * leaves a gate to go on with, the same context comes again.
+ * leaves something to go on with, the same context comes again.
  */
 static void bgdma_tell_all(struct bgdma_peer_down *down,
 			   bool (*tell)(struct bgdma_peer_down *down,
@@ -442,10 +444,10 @@ static void bgdma_tell_all(struct bgdma_peer_down *down,
 				continue;
 			/* Else the one that has it is gone meanwhile. */
 			if (xas.xa_index != next)
-				down->gate = 0;
+				down->from = 0;
 			if (tell(down, peer))
 				looks = 1;
-			next = xas.xa_index + !down->gate;
+			next = xas.xa_index + !down->from;
 			if (!--looks)
 				break;
 		}
@@ -478,6 +480,118 @@ void bgdma_partition_tell(struct bgdma_partition *part, struct bgdma_ctx *gone)
 	for (down.slot = BGDMA_TELL_SLOTS; down.slot < down.slots;
 	     down.slot += BGDMA_TELL_SLOTS)
 		bgdma_tell_all(&down, bgdma_tell_some);
+}
+
+/* A counter that is leased to somebody at one of the nodes, and was not told yet. */
+static void bgdma_tell_lease(const struct bgdma_peer_down *down,
+			     struct bgdma_ctx *peer, unsigned int kind, u32 slot)
+{
+	const struct bgdma_counter_cell *cell = &peer->cells[kind][slot];
+	const struct bgdma_principal who = {
+		.rank = READ_ONCE(cell->lease_peer),
+		.ctx = READ_ONCE(cell->lease_ctx),
+	};
+
+	if (bgdma_nodes_have(down->nodes, who.rank) &&
+	    READ_ONCE(peer->counter_rec[kind][slot].code) !=
+	    BGDMA_E_PEER_DOWN &&
+	    bgdma_counters_peer_down(peer, &who, slot, 1))
+		set_bit(who.rank % 1024, peer->talked);
+}
+
+/* Some counters: true if there are more, from *@slot on. */
+static bool bgdma_tell_leases(const struct bgdma_peer_down *down,
+			      struct bgdma_ctx *peer, u32 *slot)
+{
+	u32 end = *slot + BGDMA_TELL_SLOTS;
+	unsigned int kind;
+	u32 i;
+
+	for (kind = 0; kind < 2; kind++) {
+		for (i = *slot; i < min(end, peer->n_ctr[kind]); i++)
+			bgdma_tell_lease(down, peer, kind, i);
+	}
+	*slot = end;
+	return end < max(peer->n_ctr[0], peer->n_ctr[1]);
+}
+
+/* Nodes that one slice looks at, and what a word counts as. */
+#define BGDMA_TELL_NODES	1024
+#define BGDMA_TELL_WORD		32
+
+/* The word about some of the nodes: true if there are more, from *@rank on. */
+static bool bgdma_tell_words(const struct bgdma_peer_down *down,
+			     struct bgdma_ctx *peer, u32 *rank)
+{
+	struct bgdma_event event = {
+		.type = BGDMA_EVENT_PEER_DOWN,
+		.code = BGDMA_E_PEER_DOWN,
+		.peer_ctx = BGDMA_CTX_ANY,
+	};
+	const struct bgdma_nodes *nodes = down->nodes;
+	int looks = BGDMA_TELL_NODES;
+	u32 i, r;
+
+	for (i = 0; i < nodes->n; i++) {
+		for (r = max(*rank, nodes->run[i].first);
+		     r <= nodes->run[i].last; r++) {
+			if (looks-- <= 0) {
+				*rank = r;
+				return true;
+			}
+			if (!peer->watch && !test_bit(r % 1024, peer->talked))
+				continue;
+			event.peer_rank = r;
+			bgdma_event_post(peer, &event);
+			looks -= BGDMA_TELL_WORD;
+		}
+	}
+	return false;
+}
+
+/* In down.from: the words come after all counters. */
+#define BGDMA_TELL_WORDS	BIT_ULL(32)
+
+static bool bgdma_tell_nodes(struct bgdma_peer_down *down,
+			     struct bgdma_ctx *peer)
+{
+	bool leases, words = down->from & BGDMA_TELL_WORDS, more = false;
+	u32 at = down->from;
+
+	down->from = 0;
+	if (!bgdma_busy_get(&peer->busy))
+		return false;
+	leases = !words && READ_ONCE(peer->uctl->leases);
+	if (leases)
+		more = bgdma_tell_leases(down, peer, &at);
+	if (more) {
+		down->from = at;
+	} else if (peer->watch || !bitmap_empty(peer->talked, 1024)) {
+		at = words ? at : 0;
+		words = true;
+		if (bgdma_tell_words(down, peer, &at))
+			down->from = BGDMA_TELL_WORDS | at;
+	}
+	bgdma_busy_put(&peer->busy);
+	return leases || words;
+}
+
+/**
+ * bgdma_partition_tell_nodes() - all that lived at some nodes is gone
+ * @part: partition
+ * @nodes: of a kernel that is; not all
+ *
+ * Whom bgdma_partition_tell() told of hears it once more, for who else was there
+ * nobody knows here: who never sent anything to this kernel.
+ *
+ * Context: may sleep.
+ */
+void bgdma_partition_tell_nodes(struct bgdma_partition *part,
+				const struct bgdma_nodes *nodes)
+{
+	struct bgdma_peer_down down = { .part = part, .nodes = nodes };
+
+	bgdma_tell_all(&down, bgdma_tell_nodes);
 }
 
 /**

@@ -220,11 +220,29 @@ static unsigned int way_progress(struct bgdma_endpoint *ep, unsigned int way,
 
 /* ---- Events ------------------------------------------------------------ */
 
+/* Its kernel is gone, which could not tell who was there. */
+static void event_node_down(struct bgdma_endpoint *ep, uint32_t node)
+{
+	uint16_t ctx;
+
+	for (ctx = 0; ctx < BGDMA_CTX_PER_NODE; ctx++) {
+		uint32_t rank = endpoint_who(ep, node, ctx);
+
+		if (rank != BGDMA_STRANGER)
+			endpoint_peer_down(ep, rank);
+	}
+}
+
 static void event_peer_down(struct bgdma_endpoint *ep,
 			    const struct bgdma_event *event)
 {
-	uint32_t rank = endpoint_who(ep, event->peer_rank, event->peer_ctx);
+	uint32_t rank;
 
+	if (event->peer_ctx == BGDMA_CTX_ANY) {
+		event_node_down(ep, event->peer_rank);
+		return;
+	}
+	rank = endpoint_who(ep, event->peer_rank, event->peer_ctx);
 	/* Who had the place before, or somebody who is not of the job. */
 	if (rank == BGDMA_STRANGER ||
 	    ep->peer[rank].at.incarnation != event->peer_incarnation)
