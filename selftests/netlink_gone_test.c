@@ -128,4 +128,130 @@ TEST_F(data, x3_who_watches)
 	node_close(&n);
 }
 
+/* ---- Epochs -------------------------------------------------------------- */
+
+/* What we did with a question: nothing, took it, and more. */
+enum fate { LOST, TAKEN, REFUSED_, ANSWERED, GIVEN_UP };
+
+static void say(struct end *e, int sock, const struct bgdma_desc *d,
+		struct data_frame *f, bool take, int code)
+{
+	__u64 seq = inject(&e->inj, d);
+	struct ack_frame ack;
+
+	do {
+		must(next_frame(sock, BGDMA_FRAME_DATA, f, sizeof(*f)) ? 0 :
+		     -ETIME);
+	} while (f->packet[0].desc.op != d->op ||
+		 f->packet[0].desc.epoch != d->epoch);
+	ack_new(&ack);
+	ack.result[0] = (struct bgdma_wire_result) {
+		.id = f->packet[0].id, .psn = f->frame.psn,
+		.code = (uint32_t)code,
+	};
+	must(send_ack(sock, f, f->frame.psn + take, !!code, &ack) ? 0 : -EIO);
+	if (!take)
+		return;
+	must(outcome(&e->inj, seq) == code ? 0 : -EINVAL);
+	if (code)
+		must(clear_error(&e->n, BGDMA_KIND_INJ_FIFO, e->inj.id, 0));
+}
+
+/* A gate of ours lets an epoch begin, or has all of its puts. */
+static void answer(struct end *e, int sock, const struct data_frame *to)
+{
+	static uint32_t psn = FIRST;
+	const struct bgdma_wire_packet *asked = &to->packet[0];
+	struct bgdma_wire_answer a = {
+		.counter = asked->desc.inj_ctr, .rank = WE, .incarnation = INC,
+		.region = asked->desc.u.at.dst_region,
+		.epoch = asked->desc.epoch,
+	};
+	struct bgdma_wire_packet *p;
+	struct data_frame f;
+	struct ack_frame ack;
+
+	voice_new(&f, psn++);
+	p = add(&f, NULL, 0, sizeof(a), 0);
+	p->kind = BGDMA_WIRE_ANSWER;
+	p->dst_inc = e->n.at.incarnation;
+	p->desc.dst_ctx = e->n.at.ctx;
+	p->id = asked->id;
+	memcpy(f.payload, &a, sizeof(a));
+	must(send_data(sock, &f) && dealt(sock, BGDMA_FLOW_KERNEL, psn, &ack) ?
+	     0 : -EIO);
+}
+
+/* The counter of what has this fate: it asks with an epoch of its own. */
+static __u32 ask_gate(struct end *e, int sock, __u8 op, enum fate fate)
+{
+	static __u32 epoch;
+	__u32 counter = counter_new(&e->n, INJ, 0);
+	struct bgdma_desc d = d_gate(WE, op, 3, ++epoch, counter);
+	struct data_frame f;
+
+	counter_add(&e->n, INJ, counter, 1);
+	say(e, sock, &d, &f, fate != LOST,
+	    fate == REFUSED_ ? BGDMA_E_EPOCH_HELD : BGDMA_OK);
+	if (fate == ANSWERED)
+		answer(e, sock, &f);
+	if (fate != GIVEN_UP)
+		return counter;
+	d = d_gate(WE, BGDMA_OP_EPOCH_END, 3, epoch, BGDMA_NONE);
+	say(e, sock, &d, &f, true, BGDMA_OK);
+	return counter;
+}
+
+#define SHOWS(counter_, code_, value_) do { \
+	const struct bgdma_record *r_ = \
+		counter_record(&self->e.n, INJ, counter_); \
+\
+	EXPECT_EQ(code_, (int)r_->code); \
+	EXPECT_EQ(value_, value(&self->e.n, INJ, counter_)); \
+	EXPECT_EQ(0, r_->lost); \
+} while (0)
+
+TEST_F(data, x3_who_waits_at_a_gate_there)
+{
+	struct end *e = &self->e;
+	__u32 refused, answered, given_up, begins, closes, lost;
+	struct bgdma_event event;
+	int i;
+
+	refused = ask_gate(e, self->sock, BGDMA_OP_EPOCH_BEGIN, REFUSED_);
+	answered = ask_gate(e, self->sock, BGDMA_OP_EPOCH_BEGIN, ANSWERED);
+	given_up = ask_gate(e, self->sock, BGDMA_OP_EPOCH_BEGIN, GIVEN_UP);
+	begins = ask_gate(e, self->sock, BGDMA_OP_EPOCH_BEGIN, TAKEN);
+	closes = ask_gate(e, self->sock, BGDMA_OP_EPOCH_CLOSE, TAKEN);
+	lost = ask_gate(e, self->sock, BGDMA_OP_EPOCH_BEGIN, LOST);
+	SHOWS(begins, BGDMA_OK, 1);
+	SHOWS(closes, BGDMA_OK, 1);
+	ASSERT_TRUE(leave(self->sock));
+	for (i = 0; i < 2; i++) {
+		ASSERT_TRUE(event_wait(&e->n, BGDMA_EVENT_EPOCH, &event));
+		EXPECT_EQ(BGDMA_E_PEER_DOWN, event.code);
+		EXPECT_EQ(WE, event.peer_rank);
+		EXPECT_EQ(3, event.object);
+		EXPECT_EQ(BGDMA_EPOCH_OVER, event.desc_seq);
+	}
+	WORD();
+	SHOWS(begins, BGDMA_E_PEER_DOWN, 0);
+	SHOWS(closes, BGDMA_E_PEER_DOWN, 0);
+	SHOWS(lost, BGDMA_E_PEER_DOWN, 0);
+	SHOWS(refused, BGDMA_E_EPOCH_HELD, 0);
+	SHOWS(answered, BGDMA_OK, 0);
+	SHOWS(given_up, BGDMA_OK, 1);
+}
+
+/* Nor does it matter where who asked has gone meanwhile. */
+TEST_F(data, x3_who_waits_at_a_gate_there_and_leaves)
+{
+	ask_gate(&self->e, self->sock, BGDMA_OP_EPOCH_BEGIN, TAKEN);
+	node_close(&self->e.n);
+	end_new(&self->e, 0);
+	ASSERT_TRUE(leave(self->sock));
+	EXPECT_TRUE(until(!way_to(&self->l, WE)));
+	EXPECT_EQ(0, load(&self->e.n.kctl->events_tail));
+}
+
 TEST_HARNESS_MAIN

@@ -333,6 +333,7 @@ static u32 bgdma_gate_begin(struct bgdma_region_gate *gate,
 	e->who = *who;
 	e->id = id;
 	e->counter = le32_to_cpu(d->inj_ctr);
+	e->asked = s->x.id;
 	bgdma_promise_take(s, &e->promise);
 	e->state = BGDMA_EPOCH_WAITING;
 	e->exclusive = exclusive;
@@ -360,6 +361,7 @@ static u32 bgdma_gate_close(struct bgdma_region_gate *gate,
 		return BGDMA_E_EPOCH_CLOSED;
 	e->put = le64_to_cpu(d->cookie);
 	e->counter = le32_to_cpu(d->inj_ctr);
+	e->asked = s->x.id;
 	e->state = e->got < e->put ? BGDMA_EPOCH_CLOSING : BGDMA_EPOCH_CLOSED;
 	if (e->got > e->put) {
 		code = BGDMA_E_EPOCH_COUNT;

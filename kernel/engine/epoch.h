@@ -54,6 +54,7 @@ static inline void bgdma_epoch_answer(struct bgdma_region_gate *gate,
 		.region = gate->handle,
 		.epoch = e->id,
 		.code = code,
+		.id = e->asked,
 		.promise = e->promise,
 	};
 	e->counter = BGDMA_NONE;

@@ -14,6 +14,7 @@
  * @id: identifier, of the origin's choice
  * @counter: handle of the origin's injection counter that moves with the next
  *	answer, or BGDMA_NONE
+ * @asked: transfer that asks for it
  * @promise: bgdma_answer.promise of that answer
  * @state: BGDMA_EPOCH_*
  * @exclusive: nobody else
@@ -26,6 +27,7 @@ struct bgdma_gate_epoch {
 	struct bgdma_principal who;
 	u32 id;
 	u32 counter;
+	u32 asked;
 	void *promise;
 	u16 state;
 	bool exclusive;
@@ -89,6 +91,7 @@ struct bgdma_region_gate {
  * @region: handle of the region
  * @epoch: identifier
  * @code: BGDMA_OK: the counter moves by one; or why it fails
+ * @id: transfer that asked, where there is a counter
  * @promise: what was set apart for it when it was asked for, see bgdma_stream.promise;
  *	or NULL
  */
@@ -98,6 +101,7 @@ struct bgdma_answer {
 	u32 region;
 	u32 epoch;
 	u32 code;
+	u32 id;
 	void *promise;
 };
 

@@ -10,6 +10,7 @@
 
 #include "flow.h"
 #include "link.h"
+#include "remote.h"
 
 /* ---- Nodes, by runs ------------------------------------------------------ */
 
@@ -35,6 +36,18 @@ bool bgdma_nodes_have(const struct bgdma_nodes *nodes, u32 rank)
 			return true;
 	}
 	return false;
+}
+
+/**
+ * bgdma_is_remote() - is a node behind a link?
+ * @part: partition
+ * @rank: the node
+ *
+ * Context: any.
+ */
+bool bgdma_is_remote(const struct bgdma_partition *part, u32 rank)
+{
+	return part->ether && !bgdma_nodes_have(&part->ether->local, rank);
 }
 
 /**

@@ -26,6 +26,9 @@
 #define BGDMA_SENT_MAX		64
 #define BGDMA_SENT_BEGIN	(BGDMA_SENT_MAX - 1)
 
+/* Where questions to gates are kept, of one context. */
+#define BGDMA_ASKED_BUCKETS	64
+
 /* Frames that arrive before the one that is next are kept: so many of a flow. */
 #define BGDMA_RX_WINDOW		BGDMA_WIRE_SACK
 
@@ -48,6 +51,7 @@
  * @left: bytes that have not been taken off its injection counter
  * @packets: that were sent and not dealt with
  * @fetched: bytes that are still to come back
+ * @asked: of an operation on a gate: bgdma_asked_begin()
  * @told: the stream says by itself that it failed
  * @given_up: it sends no more of it, and bgdma_remote_ended() follows
  * @group: as in the stream
@@ -67,6 +71,7 @@ struct bgdma_sent {
 	u32 left;
 	u32 packets;
 	u32 fetched;
+	u64 asked;
 	u16 group;
 	bool remote;
 	bool own;
@@ -83,6 +88,11 @@ struct bgdma_sent {
  * @uid: whose
  * @ether: of its partition
  * @work: tells
+ * @lock: a leaf: what follows
+ * @serial: of the last operation on a gate that it sent
+ * @n_asked: questions in @asked
+ * @seed: of the hash
+ * @asked: what gates have not answered (asked.c)
  */
 struct bgdma_parting {
 	struct kref ref;
@@ -90,6 +100,11 @@ struct bgdma_parting {
 	kuid_t uid;
 	struct bgdma_ether *ether;
 	struct work_struct work;
+	spinlock_t lock;
+	u64 serial;
+	u32 n_asked;
+	u32 seed;
+	struct hlist_head asked[BGDMA_ASKED_BUCKETS];
 };
 
 /**
@@ -493,6 +508,15 @@ void bgdma_rx_free(struct bgdma_rx_flow *flow);
 int bgdma_arrive(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
 		 const struct sk_buff *skb, u32 off);
 void bgdma_arrive_end(struct bgdma_rx_flow *flow);
+
+/* asked.c */
+int bgdma_asked_begin(struct bgdma_stream *s, u64 *serial);
+void bgdma_asked_ended(struct bgdma_tx *tx, const struct bgdma_sent *sent);
+void bgdma_asked_answered(struct bgdma_ctx *ctx, u32 rank,
+			  const struct bgdma_answer *answer);
+bool bgdma_asked_lost(struct bgdma_ctx *ctx, const struct bgdma_nodes *nodes,
+		      u32 *bucket);
+void bgdma_asked_forget(struct bgdma_parting *parting);
 
 /* voice.c */
 bool bgdma_voice_new(struct bgdma_flows *flows);

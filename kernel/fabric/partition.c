@@ -549,31 +549,51 @@ static bool bgdma_tell_words(const struct bgdma_peer_down *down,
 	return false;
 }
 
-/* In down.from: the words come after all counters. */
-#define BGDMA_TELL_WORDS	BIT_ULL(32)
+/* In down.from, above where to go on: what comes after what. */
+enum bgdma_tell_part {
+	BGDMA_TELL_ASKED = 1,
+	BGDMA_TELL_LEASES,
+	BGDMA_TELL_WORDS
+};
+
+/* True if more is to be done, in another slice: at *@part, from *@at on. */
+static bool bgdma_tell_part(const struct bgdma_peer_down *down,
+			    struct bgdma_ctx *peer, u32 *part, u32 *at)
+{
+	if (*part == BGDMA_TELL_ASKED) {
+		if (bgdma_asked_lost(peer, down->nodes, at))
+			return true;
+		++*part;
+		*at = 0;
+	}
+	if (*part == BGDMA_TELL_LEASES) {
+		if (READ_ONCE(peer->uctl->leases) &&
+		    bgdma_tell_leases(down, peer, at))
+			return true;
+		++*part;
+		*at = 0;
+	}
+	return (peer->watch || !bitmap_empty(peer->talked, 1024)) &&
+	       bgdma_tell_words(down, peer, at);
+}
 
 static bool bgdma_tell_nodes(struct bgdma_peer_down *down,
 			     struct bgdma_ctx *peer)
 {
-	bool leases, words = down->from & BGDMA_TELL_WORDS, more = false;
+	u32 part = down->from >> 32 ?: BGDMA_TELL_ASKED;
 	u32 at = down->from;
+	bool some;
 
 	down->from = 0;
 	if (!bgdma_busy_get(&peer->busy))
 		return false;
-	leases = !words && READ_ONCE(peer->uctl->leases);
-	if (leases)
-		more = bgdma_tell_leases(down, peer, &at);
-	if (more) {
-		down->from = at;
-	} else if (peer->watch || !bitmap_empty(peer->talked, 1024)) {
-		at = words ? at : 0;
-		words = true;
-		if (bgdma_tell_words(down, peer, &at))
-			down->from = BGDMA_TELL_WORDS | at;
-	}
+	some = peer->watch || READ_ONCE(peer->uctl->leases) ||
+	       !bitmap_empty(peer->talked, 1024);
+	if (bgdma_tell_part(down, peer, &part, &at))
+		down->from = (u64)part << 32 | at;
+	some |= down->from;
 	bgdma_busy_put(&peer->busy);
-	return leases || words;
+	return some;
 }
 
 /**

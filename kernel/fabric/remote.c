@@ -21,18 +21,6 @@ static struct bgdma_ether *bgdma_ether_of(const struct bgdma_stream *s)
 	return s->ctx->partition->ether;
 }
 
-/**
- * bgdma_is_remote() - is a node behind a link?
- * @part: partition
- * @rank: the node
- *
- * Context: any.
- */
-bool bgdma_is_remote(const struct bgdma_partition *part, u32 rank)
-{
-	return part->ether && !bgdma_nodes_have(&part->ether->local, rank);
-}
-
 /* Does the transfer leave this kernel? */
 static bool bgdma_leaves(const struct bgdma_stream *s)
 {
@@ -51,21 +39,30 @@ static struct bgdma_sent *bgdma_remote_now(struct bgdma_tx *tx)
 	return &tx->sent[(tx->head - 1) % BGDMA_SENT_MAX];
 }
 
-/* Its first piece goes: BGDMA_STEP_WAIT if @most are on their way already. */
+/*
+ * Its first piece goes: BGDMA_STEP_DONE, _WAIT if @most are on their way already,
+ * _AGAIN, or an enum bgdma_code with s->x.fault.
+ */
 static int bgdma_remote_begin(struct bgdma_stream *s, u32 most)
 {
 	struct bgdma_tx *tx = s->tx;
 	struct bgdma_sent *sent;
+	u64 asked;
+	int ret;
 
 	lockdep_assert_held(&tx->lock);
 	if (tx->head - tx->tail >= most)
 		return BGDMA_STEP_WAIT;
+	ret = bgdma_asked_begin(s, &asked);
+	if (ret)
+		return ret;
 	tx->head++;
 	sent = bgdma_remote_now(tx);
 	*sent = (struct bgdma_sent) {
 		.desc = s->x.desc, .seq = s->x.seq, .id = s->x.id,
 		.who = s->who, .group = s->group, .remote = s->remote,
 		.own = s->own, .left = bgdma_desc_counts(&s->x.desc),
+		.asked = asked,
 	};
 	if (s->x.desc.flags & BGDMA_DESC_FETCH)
 		sent->fetched = sent->left;
@@ -391,7 +388,7 @@ static int bgdma_remote_go(struct bgdma_stream *s,
 		return BGDMA_STEP_AGAIN;
 	if (!bgdma_remote_begun(s)) {
 		ret = bgdma_remote_begin(s, BGDMA_SENT_BEGIN);
-		*wait = ret;
+		*wait = ret == BGDMA_STEP_WAIT;
 		if (ret)
 			return ret;
 	}

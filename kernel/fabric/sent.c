@@ -73,6 +73,8 @@ void bgdma_sent_check(struct bgdma_tx *tx, struct bgdma_sent *sent)
 	    (sent->fetched && !sent->code))
 		return;
 	sent->ended = true;
+	if (sent->asked)
+		bgdma_asked_ended(tx, sent);
 	if (sent->told)
 		;	/* the stream has seen to it */
 	else if (sent->code)

@@ -130,6 +130,7 @@ bool bgdma_voice_answer(const struct bgdma_ctx *from,
 	};
 	const struct bgdma_wire_packet p = {
 		.kind = BGDMA_WIRE_ANSWER,
+		.id = cpu_to_le32(answer->id),
 		.dst_inc = cpu_to_le32(answer->to.incarnation),
 		.desc.dst_ctx = cpu_to_le16(answer->to.ctx),
 	};
@@ -319,6 +320,8 @@ struct bgdma_parting *bgdma_parting_get(struct bgdma_ctx *ctx)
 	parting->who = ctx->who;
 	parting->uid = ctx->user->uid;
 	parting->ether = ctx->partition->ether;
+	spin_lock_init(&parting->lock);
+	parting->seed = get_random_u32();
 	INIT_WORK(&parting->work, bgdma_parting_work);
 	old = cmpxchg(&ctx->parting, NULL, parting);
 	if (old) {
@@ -347,6 +350,7 @@ void bgdma_parting_left(struct bgdma_ctx *ctx)
 	while (!(parting = bgdma_parting_get(ctx)))
 		msleep(20);
 	WRITE_ONCE(ctx->parting, NULL);
+	bgdma_asked_forget(parting);
 	/* The one that was just got, and the context's. */
 	bgdma_parting_put(parting);
 	bgdma_parting_put(parting);
@@ -384,6 +388,7 @@ static void bgdma_hear_answer(struct bgdma_rx_flow *flow,
 		.region = le32_to_cpu(wire->region),
 		.epoch = le32_to_cpu(wire->epoch),
 		.code = le32_to_cpu(wire->code),
+		.id = le32_to_cpu(p->id),
 	};
 	u64 home = bgdma_way_kernel(flow->ether, from.rank);
 
@@ -395,6 +400,7 @@ static void bgdma_hear_answer(struct bgdma_rx_flow *flow,
 	if (target) {
 		answer.to = target->who;
 		set_bit(from.rank % 1024, target->talked);
+		bgdma_asked_answered(target, from.rank, &answer);
 		bgdma_deliver_answer(target, &from, &answer);
 		bgdma_busy_put(&target->busy);
 	}

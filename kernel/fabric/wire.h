@@ -136,7 +136,7 @@ enum bgdma_wire_kind {
  * struct bgdma_wire_packet - a piece of a transfer, or what a kernel has to say
  * @desc: as its origin executes it, without what only the origin can use:
  *	bgdma_wire_strip()
- * @id: transfer
+ * @id: transfer; of an answer, the one that asked
  * @offset: of the piece in the transfer
  * @bytes: of it, in the payload; 0 where they are in @desc
  * @dst_inc: incarnation of the context that it is for; 0: whoever has the place
