@@ -659,4 +659,23 @@ TEST_F(put, x3_who_only_puts_hears_of_the_end)
 	node_new(&b->n, 1);
 }
 
+/* One that this FIFO has met; the other finds nobody there. */
+TEST_F(put, x3_who_is_not_there_any_more)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d = across(a, b, 0, 0, 8), more = d;
+	struct inj other;
+
+	inj_new(&other, &a->n);
+	more.route = BGDMA_ROUTE_ADAPTIVE;
+	ASSERT_EQ(BGDMA_OK, run_bad(&a->inj, &d));
+	node_close(&b->n);
+	EXPECT_EQ(BGDMA_E_PEER_DOWN, run_bad(&a->inj, &d));
+	EXPECT_EQ(BGDMA_E_PEER_DOWN, run_bad(&a->inj, &more));
+	EXPECT_EQ(BGDMA_E_NO_PEER, run_bad(&other, &d));
+	d.dst_ctx = htole16(5);
+	EXPECT_EQ(BGDMA_E_NO_PEER, run_bad(&a->inj, &d));
+	node_new(&b->n, 1);
+}
+
 TEST_HARNESS_MAIN

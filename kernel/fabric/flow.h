@@ -138,6 +138,7 @@ struct bgdma_room {
  * @head: of @sent, next to be used
  * @tail: of @sent, the oldest
  * @issued: descriptors that have begun
+ * @met: whom the last transfer came to, by bgdma_sent_whom(); 0: none did
  * @ready: frames to be handed to links
  * @spare: frames that are not in use
  * @promised: frames for what the sender of remote descriptors may have to be told: of
@@ -166,6 +167,7 @@ struct bgdma_tx {
 	u32 head;
 	u32 tail;
 	u64 issued;
+	u64 met;
 	struct sk_buff_head ready;
 	struct sk_buff_head spare;
 	struct sk_buff_head promised;
@@ -482,6 +484,7 @@ void bgdma_tx_fetched(struct bgdma_flows *flows,
 		      const void *old, u32 n);
 
 /* sent.c */
+u32 bgdma_sent_code(const struct bgdma_tx *tx, const struct bgdma_sent *sent);
 void bgdma_sent_dealt(struct bgdma_tx *tx, const struct sk_buff *skb);
 void bgdma_sent_failed(struct bgdma_tx *tx, u32 id, u32 code, u64 offset,
 		       u64 bound);

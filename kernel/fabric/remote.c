@@ -95,10 +95,10 @@ static int bgdma_remote_failed(struct bgdma_stream *s)
 	s->x.uncounted = sent->left + s->x.done -
 			 bgdma_desc_counts(&s->x.desc);
 	s->x.fault = (struct bgdma_fault) {
-		.code = sent->code, .offset = sent->offset,
+		.code = bgdma_sent_code(s->tx, sent), .offset = sent->offset,
 		.bound = sent->bound,
 	};
-	return sent->code;
+	return s->x.fault.code;
 }
 
 /* --------------------------------------------------------------------- */

@@ -15,6 +15,32 @@ static struct bgdma_sent *bgdma_sent_at(struct bgdma_tx *tx, u32 i)
 	return &tx->sent[i % BGDMA_SENT_MAX];
 }
 
+/* The context that a descriptor names. */
+static u64 bgdma_sent_whom(const struct bgdma_desc *d)
+{
+	return ((u64)le32_to_cpu(d->dst_rank) << 16 |
+		le16_to_cpu(d->dst_ctx)) + 1;
+}
+
+/**
+ * bgdma_sent_code() - why a transfer failed
+ * @tx: of the stream that sent it
+ * @sent: transfer
+ *
+ * Who finds nobody there cannot know that the stream has met somebody before, maybe by
+ * another flow; on one kernel it is the stream that remembers, too.
+ *
+ * Context: tx.lock held.
+ */
+u32 bgdma_sent_code(const struct bgdma_tx *tx, const struct bgdma_sent *sent)
+{
+	lockdep_assert_held(&tx->lock);
+	if (sent->code == BGDMA_E_NO_PEER &&
+	    tx->met == bgdma_sent_whom(&sent->desc))
+		return BGDMA_E_PEER_DOWN;
+	return sent->code;
+}
+
 /* What stands for the stream is at this transfer now. */
 static struct bgdma_stream *bgdma_sent_late(struct bgdma_tx *tx,
 					    const struct bgdma_sent *sent)
@@ -30,7 +56,7 @@ static struct bgdma_stream *bgdma_sent_late(struct bgdma_tx *tx,
 	late->x.seq = sent->seq;
 	late->x.id = sent->id;
 	late->x.fault = (struct bgdma_fault) {
-		.code = sent->code, .offset = sent->offset,
+		.code = bgdma_sent_code(tx, sent), .offset = sent->offset,
 		.bound = sent->bound,
 	};
 	return late;
@@ -114,14 +140,17 @@ static struct bgdma_sent *bgdma_sent_of(struct bgdma_tx *tx, u32 *at,
 }
 
 /* Something has come to a context behind a link: its sender hears of its end. */
-static void bgdma_sent_arrived(const struct bgdma_tx *tx,
+static void bgdma_sent_arrived(struct bgdma_tx *tx,
 			       struct bgdma_wire_packet *p)
 {
 	u32 rank = le32_to_cpu(p->desc.dst_rank) % 1024;
 
-	if (tx->s && !test_bit(rank, tx->s->ctx->talked) &&
-	    !bgdma_is_greeting(&p->desc))
+	if (bgdma_is_greeting(&p->desc))
+		return;
+	if (tx->s && !test_bit(rank, tx->s->ctx->talked))
 		set_bit(rank, tx->s->ctx->talked);
+	if (!(p->desc.route & BGDMA_ROUTE_DEPOSIT))
+		tx->met = bgdma_sent_whom(&p->desc);
 }
 
 /**
