@@ -159,6 +159,30 @@ TEST_F(data, dma2_cancelled_before_it_was_sent)
 	EXPECT_EQ(BGDMA_OK, outcome(&self->e.inj, seq));
 }
 
+/* What is known to have no room there waits, however much of it was dealt with. */
+TEST_F(data, dma3_held_is_blocked)
+{
+	struct bgdma_desc d = d_put(WE, self->e.mem.handle, 0, 3, 0, 8);
+	struct data_frame f;
+	int i;
+
+	for (i = 0; i < 60; i++)
+		put_in(&self->e.inj, &d);
+	post(&self->e.inj);
+	for (i = 0; i < 5; i++)
+		inject(&self->e.inj, &d);
+	ASSERT_TRUE(until(load(&self->e.inj.kern->state) == BGDMA_FIFO_BLOCKED));
+	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &f, sizeof(f)));
+	ack_new(&self->ack);
+	self->ack.ack.state = BGDMA_WIRE_NOT_READY;
+	self->ack.ack.kind = BGDMA_KIND_REGION;
+	ASSERT_TRUE(send_ack(self->sock, &f, f.frame.psn, 0, &self->ack));
+	for (i = 0; i < 300; i++) {
+		usleep(1000);
+		ASSERT_EQ(BGDMA_FIFO_BLOCKED, load(&self->e.inj.kern->state));
+	}
+}
+
 /* An atomic was done there, and what it fetched will never come. */
 TEST_F(data, x3_a_kernel_that_leaves_before_it_answers)
 {

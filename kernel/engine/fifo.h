@@ -174,6 +174,8 @@ struct bgdma_line {
  * @deadline: in jiffies; park_lock
  * @parked_kind: what it waits for, for people
  * @parked_id: which
+ * @held_kind: what BGDMA_STREAM_HELD waits for, likewise; park_lock
+ * @held_id: which
  * @stats: what it did
  * @group: number + 1 of the group under which @x is; 0: none; owner only
  * @own: who sent @x asked for it itself; owner only
@@ -207,6 +209,8 @@ struct bgdma_stream {
 	unsigned long deadline;
 	u32 parked_kind;
 	u32 parked_id;
+	u32 held_kind;
+	u32 held_id;
 	struct bgdma_stream_stats stats;
 	u16 group;
 	bool own;

@@ -73,13 +73,22 @@ void bgdma_stream_kill(struct bgdma_stream *s)
 	bgdma_stream_disown(s);
 }
 
+/* One that does not stop at an error: does it wait? */
+static u32 bgdma_stream_state(const struct bgdma_stream *s)
+{
+	lockdep_assert_held(&bgdma_engine.park_lock);
+	return READ_ONCE(s->flags) & (BIT(BGDMA_STREAM_PARKED) |
+				      BIT(BGDMA_STREAM_HELD)) ?
+		BGDMA_FIFO_BLOCKED : BGDMA_FIFO_RUNNING;
+}
+
 /* Show user space that its FIFO waits, or goes on. */
-static void bgdma_stream_show(struct bgdma_stream *s, u32 state)
+static void bgdma_stream_show(struct bgdma_stream *s)
 {
 	if (s->kind == BGDMA_KIND_INJ_FIFO &&
 	    !test_bit(BGDMA_STREAM_ERROR, &s->flags))
 		WRITE_ONCE(container_of(s, struct bgdma_inj_fifo, s)->kern->state,
-			   state);
+			   bgdma_stream_state(s));
 }
 
 /**
@@ -101,7 +110,7 @@ void bgdma_stream_error(struct bgdma_stream *s, bool error)
 	assign_bit(BGDMA_STREAM_ERROR, &s->flags, error);
 	/* Whoever sees the state sees the record. */
 	smp_store_release(&kern->state,
-			  error ? BGDMA_FIFO_ERROR : BGDMA_FIFO_RUNNING);
+			  error ? BGDMA_FIFO_ERROR : bgdma_stream_state(s));
 	spin_unlock(&bgdma_engine.park_lock);
 }
 
@@ -121,16 +130,17 @@ void bgdma_stream_held(struct bgdma_stream *s, bool held, u32 kind, u32 id)
 	if (held)
 		bgdma_stat_add(s->stats.blocked, 1);
 	spin_lock(&bgdma_engine.park_lock);
-	if (!test_bit(BGDMA_STREAM_PARKED, &s->flags)) {
-		s->parked_kind = held ? kind : 0;
-		s->parked_id = held ? id : 0;
-		bgdma_stream_show(s, held ? BGDMA_FIFO_BLOCKED :
-					    BGDMA_FIFO_RUNNING);
-	}
 	if (held)
 		set_bit(BGDMA_STREAM_HELD, &s->flags);
 	else
 		clear_bit(BGDMA_STREAM_HELD, &s->flags);
+	s->held_kind = held ? kind : 0;
+	s->held_id = held ? id : 0;
+	if (!test_bit(BGDMA_STREAM_PARKED, &s->flags)) {
+		s->parked_kind = s->held_kind;
+		s->parked_id = s->held_id;
+	}
+	bgdma_stream_show(s);
 	spin_unlock(&bgdma_engine.park_lock);
 	if (!held)
 		bgdma_stream_wake(s);
@@ -169,7 +179,7 @@ void bgdma_stream_park(struct bgdma_stream *s, struct bgdma_waiters *waiters,
 		list_add_tail(&s->timed_node, &e->timed);
 		bgdma_engine_arm_timer(e);
 	}
-	bgdma_stream_show(s, BGDMA_FIFO_BLOCKED);
+	bgdma_stream_show(s);
 	spin_unlock(&e->park_lock);
 	trace_bgdma_park(s);
 	bgdma_ring_barrier();
@@ -181,8 +191,9 @@ static void bgdma_unpark_locked(struct bgdma_stream *s)
 	list_del_init(&s->park_node);
 	list_del_init(&s->timed_node);
 	clear_bit(BGDMA_STREAM_PARKED, &s->flags);
-	s->parked_kind = 0;
-	bgdma_stream_show(s, BGDMA_FIFO_RUNNING);
+	s->parked_kind = s->held_kind;
+	s->parked_id = s->held_id;
+	bgdma_stream_show(s);
 	trace_bgdma_wake(s);
 }
 
