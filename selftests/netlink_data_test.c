@@ -546,6 +546,63 @@ TEST_F(data, x2_only_what_was_fetched)
 	EXPECT_TRUE(all_bytes(self->e.mem.p + 1056, 1024, 0));
 }
 
+/* A third kernel, behind us, with the node before ours. */
+static bool third_comes(struct link *l, int sock, uint64_t they)
+{
+	struct state_frame state;
+
+	state_new(&state, PARTITION, US, 5, WE);
+	state.state.peers = 2;
+	state.state.peer[0] = they;
+	state.state.peer[1] = US + 1;
+	if (!send_state(sock, &state))
+		return false;
+	state_new(&state, PARTITION, US + 1, 5, WE - 1);
+	state.state.peers = 1;
+	state.state.peer[0] = US;
+	return send_state(sock, &state) && until(way_to(l, WE - 1));
+}
+
+/* What was fetched, or refused, where a third kernel is, is not for us to tell. */
+TEST_F(data, x2_what_happened_at_others)
+{
+	struct bgdma_desc d = d_atomic(WE - 1, BGDMA_ATOMIC_ADD,
+				       BGDMA_ATOMIC_U64, 0, 3, 0, 1);
+	struct bgdma_event event = { .type = BGDMA_EVENT_REFUSED }, seen;
+	struct data_frame *f = &self->f, back;
+	struct bgdma_wire_packet *p;
+	uint32_t i;
+
+	ASSERT_TRUE(third_comes(&self->l, self->sock,
+				self->hello.hello.hears[0]));
+	d.flags |= BGDMA_DESC_FETCH;
+	d.u.at.src_region = self->e.mem.handle;
+	inject(&self->e.inj, &d);
+	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, f, sizeof(*f)));
+	for (i = 0; i < 2; i++) {
+		voice_new(&back, FIRST + i);
+		p = add(&back, NULL, 0, sizeof(event), 0);
+		p->kind = BGDMA_WIRE_EVENT;
+		p->dst_inc = self->e.n.at.incarnation;
+		event.peer_rank = WE - 1 + i;
+		memcpy(back.payload, &event, sizeof(event));
+		p = add(&back, NULL, 0, 8, 0xaa);
+		p->kind = BGDMA_WIRE_FETCHED;
+		p->dst_inc = f->frame.flow_inc;
+		p->id = f->packet[0].id;
+		p->desc.dst_ctx = f->frame.flow_ctx;
+		p->desc.dst_rank = WE - 1;
+		p->desc.cookie = (uint64_t)f->frame.flow << 1;
+		ASSERT_TRUE(send_data(self->sock, &back));
+		ASSERT_TRUE(dealt(self->sock, BGDMA_FLOW_KERNEL, FIRST + 1 + i,
+				  &self->ack));
+		EXPECT_TRUE(all_bytes(self->e.mem.p, PAIR_BYTES, 0));
+	}
+	ASSERT_TRUE(event_next(&self->e.n, &seen));
+	EXPECT_EQ(WE, seen.peer_rank);
+	EXPECT_FALSE(event_next(&self->e.n, &seen));
+}
+
 /* ---- Anything ------------------------------------------------------------ */
 
 /* Frames with a checksum that is right, and anything in them. */

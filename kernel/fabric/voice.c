@@ -373,6 +373,14 @@ static struct bgdma_ctx *bgdma_hear_target(struct bgdma_rx_flow *flow,
 	return target;
 }
 
+/* May a kernel speak of what is at a node? Only that where it lives. */
+static bool bgdma_hear_lives(const struct bgdma_rx_flow *flow, u32 rank)
+{
+	u64 home = bgdma_way_kernel(flow->ether, rank);
+
+	return !home || home == bgdma_ghost_kernel(flow->s.ctx);
+}
+
 static void bgdma_hear_answer(struct bgdma_rx_flow *flow,
 			      const struct bgdma_wire_packet *p,
 			      const struct bgdma_wire_answer *wire)
@@ -390,10 +398,9 @@ static void bgdma_hear_answer(struct bgdma_rx_flow *flow,
 		.code = le32_to_cpu(wire->code),
 		.id = le32_to_cpu(p->id),
 	};
-	u64 home = bgdma_way_kernel(flow->ether, from.rank);
 
 	/* Whose gate it is lives there. */
-	if (home && home != bgdma_ghost_kernel(flow->s.ctx))
+	if (!bgdma_hear_lives(flow, from.rank))
 		return;
 	bgdma_slice_begin();
 	target = bgdma_hear_target(flow, p);
@@ -413,7 +420,9 @@ static void bgdma_hear_event(struct bgdma_rx_flow *flow,
 {
 	struct bgdma_ctx *target;
 
-	if (event->type != BGDMA_EVENT_REFUSED)
+	/* Who refused something lives there. */
+	if (event->type != BGDMA_EVENT_REFUSED ||
+	    !bgdma_hear_lives(flow, event->peer_rank))
 		return;
 	bgdma_slice_begin();
 	target = bgdma_hear_target(flow, p);
@@ -438,6 +447,9 @@ static void bgdma_hear_fetched(struct bgdma_rx_flow *flow,
 		.adaptive = cookie & 1,
 	};
 
+	/* Who was asked lives there. */
+	if (!bgdma_hear_lives(flow, key.dst))
+		return;
 	bgdma_tx_fetched(flow->ether->flows, &key, le32_to_cpu(p->id),
 			 le32_to_cpu(p->offset), old, le32_to_cpu(p->bytes));
 }
