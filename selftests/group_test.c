@@ -388,6 +388,29 @@ TEST_F(group, dma7_dma2_cancelled_within_a_long_message)
 	EXPECT_EQ(0, value(&m->n, INJ, m->ic));
 }
 
+/* What it was for goes away in the middle: both sides hear why. */
+TEST_F(group, dma7_dma8_fifo_destroyed_within_a_message)
+{
+	struct member *m = &self->m[0], *at = &self->m[2];
+	struct bgdma_desc d = d_memfifo(0, S_FIFO, m->mem.handle, 0, BYTES);
+	const struct bgdma_record *r = counter_record(&at->n, REC, at->rc);
+
+	deposit(&d, m, true, GROUP);
+	d.rec_ctr = htole32(S_RC);
+	counter_add(&at->n, REC, at->rc, BYTES);
+	must(unbind(&self->m[1], GROUP));
+	must(unbind(&self->m[3], GROUP));
+	inject(&m->inj, &d);
+	packet_wait(&at->rec);
+	must(fifo_destroy(&at->n, BGDMA_KIND_REC_FIFO, at->rec.id));
+	EXPECT_EQ(BGDMA_E_FIFO, outcome(&m->inj, 0));
+	EXPECT_EQ(2, m->inj.rec->peer_rank);
+	EXPECT_TRUE(until(counter_error(&at->n, REC, at->rc)));
+	EXPECT_EQ(BGDMA_E_ABORTED, (int)r->code);
+	EXPECT_EQ(BGDMA_E_FIFO, (int)r->bound);
+	EXPECT_TRUE(until(!value(&at->n, REC, at->rc)));
+}
+
 /* The same, where it is the sender that dies. */
 TEST_F(group, dma7_x3_sender_dies_within_a_message)
 {

@@ -130,7 +130,8 @@ struct bgdma_stream_stats {
  * @left: nodes after the one that it is at
  * @looked: nodes that were looked at and have not been counted yet
  * @receiver: incarnation of the context there that gets a copy; 0: none yet
- * @region: slot of the target region, as its sender wrote it
+ * @region: slot of the target region, as its sender wrote it; of BGDMA_KIND_FLOW what is
+ *	in the slot, and so the next two
  * @counter: slot of the reception counter, likewise
  * @fifo: slot of the FIFO or queue, likewise
  * @ctx: of a member behind a link: its context there

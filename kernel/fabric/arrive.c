@@ -31,6 +31,31 @@ static bool bgdma_arrive_is_for(const struct bgdma_wire_packet *p,
 }
 
 /*
+ * What the slots of a copy were when it began, it stays: as for who deposits here. What
+ * goes away meanwhile its delivery finds out, and all else hears of that.
+ */
+static bool bgdma_arrive_slots(struct bgdma_rx_flow *flow,
+			       const struct bgdma_group *group)
+{
+	struct bgdma_stream *s = &flow->s;
+	struct bgdma_desc *d = &s->x.desc;
+
+	if (!s->x.done) {
+		if (bgdma_group_arrive(group, s))
+			return false;
+		s->line.region = d->u.at.dst_region;
+		s->line.counter = d->rec_ctr;
+		s->line.fifo = d->dst_fifo;
+		return true;
+	}
+	/* What is in the descriptor comes in one piece. */
+	d->u.at.dst_region = s->line.region;
+	d->rec_ctr = s->line.counter;
+	d->dst_fifo = s->line.fifo;
+	return true;
+}
+
+/*
  * Who takes a copy here, busy, or what is left of one if it has the beginning; NULL,
  * with BGDMA_OK as a fault: nobody does.
  */
@@ -49,7 +74,7 @@ static struct bgdma_ctx *bgdma_arrive_member(struct bgdma_rx_flow *flow,
 	if (s->x.done && !(flow->open &&
 			   flow->target == group->ctx->who.incarnation))
 		goto put;
-	if (!bgdma_group_arrive(group, s))
+	if (bgdma_arrive_slots(flow, group))
 		return group->ctx;
 put:
 	bgdma_busy_put(&group->ctx->busy);
