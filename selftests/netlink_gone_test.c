@@ -254,4 +254,60 @@ TEST_F(data, x3_who_waits_at_a_gate_there_and_leaves)
 	EXPECT_EQ(0, load(&self->e.n.kctl->events_tail));
 }
 
+/* ---- Deposits ------------------------------------------------------------ */
+
+#define GROUP	7
+
+static void bind_group(struct node *n)
+{
+	const struct bgdma_group_slot slot = { BGDMA_KIND_REC_FIFO, 0 };
+	const struct bgdma_group_member members[] = {
+		{ .rank = 0, .ctx = n->at.ctx }, { .rank = WE },
+	};
+	struct bgdma_group_bind c = {
+		.size = sizeof(c), .group = GROUP, .slots = (uintptr_t)&slot,
+		.count = 1, .members = (uintptr_t)members, .member_count = 2,
+	};
+
+	must(bg_ioctl(n->fd, BGDMA_IOC_GROUP_BIND, &c));
+}
+
+/* All of it is on its way, or it is in the middle: who is gone is passed by. */
+TEST_F(data, dma7_x3_who_dies_with_his_kernel_is_passed_by)
+{
+	static const __u32 lengths[] = { 64, 60000 };
+	struct end *e = &self->e;
+	struct bgdma_desc d;
+	struct data_frame f;
+	__u64 seq[2];
+	int i;
+
+	bind_group(&e->n);
+	counter_add(&e->n, INJ, e->ic, 60064);
+	for (i = 0; i < 2; i++) {
+		d = d_memfifo(WE, 0, e->mem.handle, 0, lengths[i]);
+		d.flags = BGDMA_DESC_GROUP;
+		d.route = BGDMA_ROUTE_DEPOSIT | BGDMA_ROUTE_XP;
+		d.dst_ctx = GROUP;
+		d.inj_ctr = e->ic;
+		seq[i] = inject(&e->inj, &d);
+		ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &f,
+				       sizeof(f)));
+		if (i)
+			break;
+		/* So few that not all of the long one go. */
+		ack_new(&self->ack);
+		self->ack.ack.window = 8;
+		ASSERT_TRUE(send_ack(self->sock, &f, f.frame.psn, 0,
+				     &self->ack));
+		usleep(50000);
+	}
+	usleep(50000);
+	EXPECT_EQ(BGDMA_FIFO_BLOCKED, load(&e->inj.kern->state));
+	ASSERT_TRUE(leave(self->sock));
+	EXPECT_EQ(BGDMA_OK, outcome(&e->inj, seq[0]));
+	EXPECT_EQ(BGDMA_OK, outcome(&e->inj, seq[1]));
+	EXPECT_TRUE(until(!value(&e->n, INJ, e->ic)));
+}
+
 TEST_HARNESS_MAIN

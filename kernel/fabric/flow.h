@@ -54,6 +54,9 @@
  * @asked: of an operation on a gate: bgdma_asked_begin()
  * @told: the stream says by itself that it failed
  * @given_up: it sends no more of it, and bgdma_remote_ended() follows
+ * @copy: of a deposit: rank + 1 of the node whose copy was begun and not sent to its
+ *	end; 0: none
+ * @passed: that node's kernel is gone
  * @group: as in the stream
  * @remote: likewise
  * @own: likewise
@@ -72,6 +75,7 @@ struct bgdma_sent {
 	u32 packets;
 	u32 fetched;
 	u64 asked;
+	u32 copy;
 	u16 group;
 	bool remote;
 	bool own;
@@ -79,6 +83,7 @@ struct bgdma_sent {
 	bool ended;
 	bool told;
 	bool given_up;
+	bool passed;
 };
 
 /**
@@ -490,6 +495,7 @@ void bgdma_sent_failed(struct bgdma_tx *tx, u32 id, u32 code, u64 offset,
 		       u64 bound);
 void bgdma_sent_fetched(struct bgdma_tx *tx, u32 id, u32 offset,
 			const void *old, u32 n);
+bool bgdma_sent_passed(struct bgdma_tx *tx, struct bgdma_sent *sent);
 void bgdma_sent_check(struct bgdma_tx *tx, struct bgdma_sent *sent);
 void bgdma_sent_given_up(struct bgdma_tx *tx);
 void bgdma_sent_none(struct bgdma_tx *tx, u32 code);

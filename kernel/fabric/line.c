@@ -292,6 +292,8 @@ static int bgdma_line_send(struct bgdma_stream *s,
 {
 	int ret = bgdma_remote_line(s, p, bytes);
 
+	if (ret == BGDMA_STEP_DONE)
+		return bgdma_line_pass_by(s, bytes);
 	if (ret != BGDMA_STEP_SENT ||
 	    s->x.done + bytes != le32_to_cpu(s->x.desc.length))
 		return ret;

@@ -39,10 +39,7 @@ static struct bgdma_sent *bgdma_remote_now(struct bgdma_tx *tx)
 	return &tx->sent[(tx->head - 1) % BGDMA_SENT_MAX];
 }
 
-/*
- * Its first piece goes: BGDMA_STEP_DONE, _WAIT if @most are on their way already,
- * _AGAIN, or an enum bgdma_code with s->x.fault.
- */
+/* Its first piece goes: as a step, BGDMA_STEP_WAIT if @most are on their way already. */
 static int bgdma_remote_begin(struct bgdma_stream *s, u32 most)
 {
 	struct bgdma_tx *tx = s->tx;
@@ -368,12 +365,13 @@ static int bgdma_remote_go(struct bgdma_stream *s,
 	const struct bgdma_flow_key key = bgdma_remote_key(s, dst);
 	struct bgdma_tx *tx = s->tx;
 	struct bgdma_tx_flow *flow;
+	bool last;
 	int ret;
 
 	lockdep_assert_held(&tx->lock);
 	if (bgdma_remote_begun(s)) {
 		ret = bgdma_remote_failed(s);
-		if (ret)
+		if (ret || bgdma_sent_passed(tx, bgdma_remote_now(tx)))
 			return ret;
 	}
 	flow = bgdma_tx_flow(tx, &key);
@@ -396,9 +394,11 @@ static int bgdma_remote_go(struct bgdma_stream *s,
 	if (!s->x.done && n == BGDMA_SLICE_MAX)
 		bgdma_tx_overtake(flow);
 	bgdma_remote_packets(s, flow, payload, n, chunk);
-	if (!(s->x.desc.route & BGDMA_ROUTE_DEPOSIT) &&
-	    s->x.done + n == le32_to_cpu(s->x.desc.length))
-		bgdma_remote_now(tx)->whole = true;
+	last = s->x.done + n == le32_to_cpu(s->x.desc.length);
+	if (s->x.desc.route & BGDMA_ROUTE_DEPOSIT)
+		bgdma_remote_now(tx)->copy = last ? 0 : dst + 1;
+	else
+		bgdma_remote_now(tx)->whole = last;
 	return BGDMA_STEP_SENT;
 }
 
@@ -522,7 +522,8 @@ static void bgdma_remote_abort_line(struct bgdma_stream *s)
  * @bytes: so many
  *
  * Context: inside a slice.
- * Return: BGDMA_STEP_SENT, _WAIT or _AGAIN, or an enum bgdma_code with s->x.fault.
+ * Return: BGDMA_STEP_SENT, _WAIT or _AGAIN, _DONE where the node is gone, or an enum
+ * bgdma_code with s->x.fault.
  */
 int bgdma_remote_line(struct bgdma_stream *s, const struct bgdma_payload *p,
 		      u32 bytes)

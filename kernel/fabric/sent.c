@@ -211,7 +211,9 @@ void bgdma_sent_lost(struct bgdma_tx *tx, const struct sk_buff *skb, u32 code,
 		struct bgdma_sent *sent = bgdma_sent_of(tx, &at, p);
 
 		sent->packets--;
-		if (!sent->code) {
+		/* Of a deposit, who is gone with his kernel is passed by. */
+		if (!sent->code && (code != BGDMA_E_PEER_DOWN ||
+				    !(sent->desc.route & BGDMA_ROUTE_DEPOSIT))) {
 			sent->code = code;
 			sent->offset = offset;
 			sent->bound = bound;
@@ -239,12 +241,32 @@ void bgdma_sent_none(struct bgdma_tx *tx, u32 code)
 }
 
 /**
+ * bgdma_sent_passed() - is the node whose copy a deposit is at gone with its kernel?
+ * @tx: of its stream
+ * @sent: the deposit
+ *
+ * Context: tx.lock held.
+ * Return: true, once: it has to go on with the next.
+ */
+bool bgdma_sent_passed(struct bgdma_tx *tx, struct bgdma_sent *sent)
+{
+	bool passed = sent->passed;
+
+	lockdep_assert_held(&tx->lock);
+	sent->passed = false;
+	if (passed)
+		sent->copy = 0;
+	return passed;
+}
+
+/**
  * bgdma_sent_unanswered() - what a node was asked for it will never tell
  * @tx: of the stream that asked
  * @rank: node
  * @code: why
  *
- * What it never dealt with is bgdma_sent_lost()'s.
+ * What it never dealt with is bgdma_sent_lost()'s. A deposit that is at its copy passes
+ * it by.
  *
  * Context: tx.lock held.
  */
@@ -259,6 +281,8 @@ void bgdma_sent_unanswered(struct bgdma_tx *tx, u32 rank, u32 code)
 		return;
 	for (i = tx->tail; i != tx->head; i++) {
 		sent = bgdma_sent_at(tx, i);
+		sent->passed |= code == BGDMA_E_PEER_DOWN &&
+				sent->copy == rank + 1;
 		if (sent->ended || sent->code || !sent->fetched ||
 		    le32_to_cpu(sent->desc.dst_rank) != rank)
 			continue;
