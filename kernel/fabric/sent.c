@@ -294,8 +294,8 @@ void bgdma_sent_unanswered(struct bgdma_tx *tx, u32 rank, u32 code)
 }
 
 /**
- * bgdma_sent_asked() - was a node asked for something that has not come back?
- * @tx: of the stream that asked
+ * bgdma_sent_asked() - is a node to hear more, or was it asked for something?
+ * @tx: of the stream that sends to it
  * @rank: node
  *
  * Context: tx.lock held.
@@ -308,7 +308,8 @@ bool bgdma_sent_asked(struct bgdma_tx *tx, u32 rank)
 	lockdep_assert_held(&tx->lock);
 	for (i = tx->tail; i != tx->head; i++) {
 		sent = bgdma_sent_at(tx, i);
-		if (!sent->ended && le32_to_cpu(sent->desc.dst_rank) == rank)
+		if (!sent->ended && (le32_to_cpu(sent->desc.dst_rank) == rank ||
+				     sent->copy == rank + 1))
 			return true;
 	}
 	return false;
