@@ -21,6 +21,7 @@ static bool leave(int sock)
 \
 	ASSERT_TRUE(event_wait(&self->e.n, BGDMA_EVENT_PEER_DOWN, &e_)); \
 	EXPECT_EQ(WE, e_.peer_rank); \
+	EXPECT_EQ(WE, e_.bound); \
 	EXPECT_EQ(BGDMA_CTX_ANY, e_.peer_ctx); \
 	EXPECT_EQ(0, e_.peer_incarnation); \
 	EXPECT_FALSE(event_next(&self->e.n, &e_)); \
@@ -108,6 +109,52 @@ TEST_F(data, x3_who_only_put_there)
 	WORD();
 	EXPECT_FALSE(event_next(&other, &event));
 	node_close(&other);
+}
+
+/* What it said was its, and others have, is there. */
+TEST_F(data, x3_who_had_less_than_it_said)
+{
+	struct end *e = &self->e;
+	struct bgdma_event event;
+	struct state_frame state;
+
+	state_new(&state, PARTITION, US, 8, WE);
+	state.state.peers = 2;
+	state.state.peer[0] = self->hello.hello.hears[0];
+	state.state.peer[1] = US + 1;
+	ASSERT_TRUE(send_state(self->sock, &state));
+	state_new(&state, PARTITION, US + 1, 5, 0);
+	state.state.run[0].last = WE;
+	state.state.peers = 1;
+	state.state.peer[0] = US;
+	ASSERT_TRUE(send_state(self->sock, &state));
+	EXPECT_TRUE(until(way_to(&self->l, WE - 1)));
+	lease(&e->n, REC, e->rc, WE, 0);
+	lease(&e->n, INJ, e->ic, WE - 1, 0);
+	state.state.seq = 6;
+	state.state.flags = BGDMA_WIRE_STATE_BYE;
+	ASSERT_TRUE(send_state(self->sock, &state));
+	EXPECT_TRUE(until(counter_error(&e->n, INJ, e->ic)));
+	ASSERT_TRUE(event_wait(&e->n, BGDMA_EVENT_PEER_DOWN, &event));
+	EXPECT_EQ(1, event.peer_rank);
+	EXPECT_EQ(WE - 1, event.bound);
+	EXPECT_FALSE(counter_error(&e->n, REC, e->rc));
+	ASSERT_TRUE(leave(self->sock));
+	EXPECT_TRUE(until(counter_error(&e->n, REC, e->rc)));
+	WORD();
+}
+
+/* It took what was sent, or did not: nobody will know. */
+TEST_F(data, x3_who_had_not_answered_yet)
+{
+	struct bgdma_desc d = d_put(WE, self->e.mem.handle, 0, 3, 0, 64);
+	struct data_frame f;
+	__u64 seq;
+
+	seq = inject(&self->e.inj, &d);
+	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &f, sizeof(f)));
+	ASSERT_TRUE(leave(self->sock));
+	EXPECT_EQ(BGDMA_E_PEER_DOWN, outcome(&self->e.inj, seq));
 }
 
 /* Of whose user those were nobody knows here. */

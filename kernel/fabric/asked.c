@@ -13,7 +13,7 @@
 #include "flow.h"
 
 /* Of one context. */
-#define BGDMA_ASKED_MAX		65536
+#define BGDMA_ASKED_MAX		4096
 
 /**
  * struct bgdma_asked - a question
@@ -21,29 +21,33 @@
  * @serial: of it among the questions and ends of epochs of its context
  * @id: transfer
  * @rank: node of the gate
+ * @kernel: where that lived when it had the question; 0: its transfer is on its way, and
+ *	tells of its own end
  * @ctx: owner of the gate there
  * @region: the gate's
  * @epoch: identifier
  * @counter: that waits for the answer
- * @dealt: the gate has it; else its transfer is on its way, and tells of its own end
  */
 struct bgdma_asked {
 	struct hlist_node node;
 	u64 serial;
 	u32 id;
 	u32 rank;
+	u64 kernel;
 	u16 ctx;
 	u32 region;
 	u32 epoch;
 	u32 counter;
-	bool dealt;
 };
 
 static struct hlist_head *bgdma_asked_bucket(struct bgdma_parting *parting,
-					     u32 rank, u32 epoch)
+					     const struct bgdma_desc *d)
 {
-	return &parting->asked[jhash_2words(rank, epoch, parting->seed) %
-			       BGDMA_ASKED_BUCKETS];
+	u32 hash = jhash_3words(le32_to_cpu(d->dst_rank),
+				le32_to_cpu(d->epoch),
+				le32_to_cpu(d->u.at.dst_region), parting->seed);
+
+	return &parting->asked[hash % BGDMA_ASKED_BUCKETS];
 }
 
 static void bgdma_asked_over(struct bgdma_parting *parting,
@@ -76,8 +80,7 @@ static int bgdma_asked_add(struct bgdma_parting *parting,
 		.epoch = le32_to_cpu(d->epoch),
 		.counter = le32_to_cpu(d->inj_ctr),
 	};
-	hlist_add_head(&asked->node, bgdma_asked_bucket(parting, asked->rank,
-							asked->epoch));
+	hlist_add_head(&asked->node, bgdma_asked_bucket(parting, d));
 	WRITE_ONCE(parting->n_asked, parting->n_asked + 1);
 	return BGDMA_STEP_DONE;
 }
@@ -111,6 +114,32 @@ int bgdma_asked_begin(struct bgdma_stream *s, u64 *serial)
 	return ret;
 }
 
+static bool bgdma_asked_is_of(const struct bgdma_asked *asked,
+			      const struct bgdma_desc *d)
+{
+	return asked->rank == le32_to_cpu(d->dst_rank) &&
+	       asked->ctx == le16_to_cpu(d->dst_ctx) &&
+	       asked->region == le32_to_cpu(d->u.at.dst_region) &&
+	       asked->epoch == le32_to_cpu(d->epoch);
+}
+
+/* All questions about its epoch before an end of it. */
+static void bgdma_asked_ends(struct bgdma_parting *parting,
+			     const struct bgdma_sent *sent)
+{
+	struct bgdma_asked *asked;
+	struct hlist_node *next;
+
+	lockdep_assert_held(&parting->lock);
+	hlist_for_each_entry_safe(asked, next,
+				  bgdma_asked_bucket(parting, &sent->desc),
+				  node) {
+		if (asked->serial < sent->asked &&
+		    bgdma_asked_is_of(asked, &sent->desc))
+			bgdma_asked_over(parting, asked);
+	}
+}
+
 /**
  * bgdma_asked_ended() - the operation was dealt with, or failed
  * @tx: of the stream that sent it
@@ -120,73 +149,76 @@ int bgdma_asked_begin(struct bgdma_stream *s, u64 *serial)
  */
 void bgdma_asked_ended(struct bgdma_tx *tx, const struct bgdma_sent *sent)
 {
-	const struct bgdma_desc *d = &sent->desc;
-	bool end = d->op == BGDMA_OP_EPOCH_END;
-	u32 rank = le32_to_cpu(d->dst_rank), epoch = le32_to_cpu(d->epoch);
 	struct bgdma_parting *parting = tx->parting;
 	struct bgdma_asked *asked;
-	struct hlist_node *next;
 
-	if (end && sent->code)
-		return;
 	spin_lock(&parting->lock);
-	hlist_for_each_entry_safe(asked, next,
-				  bgdma_asked_bucket(parting, rank, epoch),
-				  node) {
-		if (!end && asked->serial != sent->asked)
+	if (sent->desc.op == BGDMA_OP_EPOCH_END) {
+		if (!sent->code)
+			bgdma_asked_ends(parting, sent);
+		goto unlock;
+	}
+	hlist_for_each_entry(asked, bgdma_asked_bucket(parting, &sent->desc),
+			     node) {
+		if (asked->serial != sent->asked)
 			continue;
-		if (end && (asked->serial > sent->asked ||
-			    asked->rank != rank || asked->epoch != epoch ||
-			    asked->ctx != le16_to_cpu(d->dst_ctx) ||
-			    asked->region != le32_to_cpu(d->u.at.dst_region)))
-			continue;
-		if (end || sent->code)
+		if (sent->code)
 			bgdma_asked_over(parting, asked);
 		else
-			asked->dealt = true;
+			asked->kernel = bgdma_way_kernel(tx->ether, asked->rank);
+		break;
 	}
+unlock:
 	spin_unlock(&parting->lock);
 }
 
 /**
  * bgdma_asked_answered() - the answer has come
  * @ctx: that asked, held busy
- * @rank: node of the gate
+ * @from: owner of the gate
  * @answer: what it says
  *
  * Context: inside a slice.
+ * Return: false: nobody waits for it any more.
  */
-void bgdma_asked_answered(struct bgdma_ctx *ctx, u32 rank,
+bool bgdma_asked_answered(struct bgdma_ctx *ctx,
+			  const struct bgdma_principal *from,
 			  const struct bgdma_answer *answer)
 {
 	struct bgdma_parting *parting = READ_ONCE(ctx->parting);
+	const struct bgdma_desc d = {
+		.dst_rank = cpu_to_le32(from->rank),
+		.dst_ctx = cpu_to_le16(from->ctx),
+		.u.at.dst_region = cpu_to_le32(answer->region),
+		.epoch = cpu_to_le32(answer->epoch),
+	};
 	struct bgdma_asked *asked;
-	struct hlist_node *next;
 
 	if (!parting)
-		return;
+		return false;
 	spin_lock(&parting->lock);
-	hlist_for_each_entry_safe(asked, next,
-				  bgdma_asked_bucket(parting, rank,
-						     answer->epoch), node) {
-		if (asked->id == answer->id && asked->rank == rank &&
-		    asked->epoch == answer->epoch &&
-		    asked->region == answer->region)
-			bgdma_asked_over(parting, asked);
+	hlist_for_each_entry(asked, bgdma_asked_bucket(parting, &d), node) {
+		if (asked->id != answer->id ||
+		    asked->counter != answer->counter ||
+		    !bgdma_asked_is_of(asked, &d))
+			continue;
+		bgdma_asked_over(parting, asked);
+		spin_unlock(&parting->lock);
+		return true;
 	}
 	spin_unlock(&parting->lock);
+	return false;
 }
 
-/* One that nodes which are gone were asked: true if there is one. */
+/* One that a kernel which is gone was asked: true if there is one. */
 static bool bgdma_asked_next(struct bgdma_parting *parting, u32 bucket,
-			     const struct bgdma_nodes *nodes,
-			     struct bgdma_asked *out)
+			     u64 kernel, struct bgdma_asked *out)
 {
 	struct bgdma_asked *asked;
 
 	spin_lock(&parting->lock);
 	hlist_for_each_entry(asked, &parting->asked[bucket], node) {
-		if (!asked->dealt || !bgdma_nodes_have(nodes, asked->rank))
+		if (asked->kernel != kernel)
 			continue;
 		*out = *asked;
 		bgdma_asked_over(parting, asked);
@@ -198,23 +230,22 @@ static bool bgdma_asked_next(struct bgdma_parting *parting, u32 bucket,
 }
 
 /**
- * bgdma_asked_lost() - nodes are gone: what they were asked they will never answer
+ * bgdma_asked_lost() - a kernel is gone: what it was asked it will never answer
  * @ctx: that may have asked, held busy
- * @nodes: these
+ * @kernel: its number
  * @bucket: 0 at first; where to go on
  *
  * Context: inside a slice, of which it takes enough.
  * Return: true if it has to be called again, in another slice.
  */
-bool bgdma_asked_lost(struct bgdma_ctx *ctx, const struct bgdma_nodes *nodes,
-		      u32 *bucket)
+bool bgdma_asked_lost(struct bgdma_ctx *ctx, u64 kernel, u32 *bucket)
 {
 	struct bgdma_parting *parting = READ_ONCE(ctx->parting);
 	struct bgdma_asked asked;
 
 	if (!parting || !READ_ONCE(parting->n_asked))
 		return false;
-	if (bgdma_asked_next(parting, *bucket, nodes, &asked)) {
+	if (bgdma_asked_next(parting, *bucket, kernel, &asked)) {
 		const struct bgdma_principal from = {
 			.rank = asked.rank, .ctx = asked.ctx,
 		};

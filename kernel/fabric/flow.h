@@ -212,7 +212,7 @@ struct bgdma_flow_key {
  * @tx: of the stream
  * @key: names it
  * @session: of its lives
- * @kernel: number of the one where it goes to, once something came back; else 0
+ * @kernel: number of the one where it goes to, as far as is known; else 0
  * @next: number of the next frame
  * @una: of the oldest that was not dealt with
  * @unacked: frames from @una on, in order
@@ -419,7 +419,7 @@ bool bgdma_ghost_flow(struct bgdma_flows *flows, struct bgdma_ctx *ghost);
 void bgdma_ghost_flow_end(struct bgdma_flows *flows, struct bgdma_ctx *ghost);
 void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost);
 void bgdma_tx_each(struct bgdma_flows *flows,
-		   void (*fn)(struct bgdma_tx *tx, u64 arg), u64 arg);
+		   void (*fn)(struct bgdma_tx *tx, void *arg), void *arg);
 int bgdma_flows_init(void);
 void bgdma_flows_exit(void);
 extern struct workqueue_struct *bgdma_flow_wq;
@@ -504,6 +504,7 @@ void bgdma_sent_lost(struct bgdma_tx *tx, const struct sk_buff *skb, u32 code,
 		     u64 offset, u64 bound);
 void bgdma_sent_publish(struct bgdma_tx *tx);
 bool bgdma_sent_asked(struct bgdma_tx *tx, u32 rank);
+void bgdma_sent_orphan(struct bgdma_tx *tx);
 
 /* rx.c */
 void bgdma_rx_data(struct bgdma_flows *flows, struct sk_buff *skb);
@@ -511,6 +512,7 @@ bool bgdma_rx_known(struct bgdma_flows *flows, struct sk_buff *skb,
 		    struct bgdma_rx_flow **last, bool pooled);
 void bgdma_rx_run(struct bgdma_rx_flow *flow, bool pooled);
 long bgdma_rx_turn(struct bgdma_stream *s, long budget);
+bool bgdma_rx_waits(struct bgdma_rx_flow *flow);
 void bgdma_rx_free(struct bgdma_rx_flow *flow);
 
 /* arrive.c */
@@ -521,10 +523,10 @@ void bgdma_arrive_end(struct bgdma_rx_flow *flow);
 /* asked.c */
 int bgdma_asked_begin(struct bgdma_stream *s, u64 *serial);
 void bgdma_asked_ended(struct bgdma_tx *tx, const struct bgdma_sent *sent);
-void bgdma_asked_answered(struct bgdma_ctx *ctx, u32 rank,
+bool bgdma_asked_answered(struct bgdma_ctx *ctx,
+			  const struct bgdma_principal *from,
 			  const struct bgdma_answer *answer);
-bool bgdma_asked_lost(struct bgdma_ctx *ctx, const struct bgdma_nodes *nodes,
-		      u32 *bucket);
+bool bgdma_asked_lost(struct bgdma_ctx *ctx, u64 kernel, u32 *bucket);
 void bgdma_asked_forget(struct bgdma_parting *parting);
 
 /* voice.c */

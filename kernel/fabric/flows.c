@@ -180,6 +180,11 @@ struct bgdma_ctx *bgdma_ghost_get(struct bgdma_flows *flows, u64 kernel,
 			return ERR_PTR(-ESTALE);
 		ghost = NULL;
 	}
+	/* Its kernel began anew, and may not have been missed yet. */
+	if (ghost && bgdma_ghost_kernel(ghost) != kernel) {
+		bgdma_ghost_gone(flows, ghost);
+		ghost = NULL;
+	}
 	if (ghost && ghost->who.incarnation == incarnation)
 		return ghost;
 	/* Numbers of contexts only grow; a kernel's is what its peers say. */
@@ -242,6 +247,39 @@ void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
 	bgdma_ctx_put(ghost);
 }
 
+/* Of the nodes that a kernel which is gone said were its, those that nobody else has. */
+static void bgdma_kernel_left(struct bgdma_ether *ether, u64 number,
+			      struct bgdma_nodes *nodes)
+{
+	struct bgdma_nodes said;
+	u32 i, rank;
+
+	nodes->n = 0;
+	if (!bgdma_kernel_nodes(ether, number, &said))
+		return;
+	for (i = 0; i < said.n; i++) {
+		bool goes_on = false;
+
+		for (rank = said.run[i].first; rank <= said.run[i].last; rank++) {
+			u64 home = bgdma_way_kernel(ether, rank);
+
+			if (rank % 1024 == 0)
+				cond_resched();
+			if (home && home != number) {
+				goes_on = false;
+				continue;
+			}
+			/* Of who said as much as this the rest is not told. */
+			if (!goes_on && nodes->n == ARRAY_SIZE(nodes->run))
+				return;
+			if (!goes_on)
+				nodes->run[nodes->n++].first = rank;
+			nodes->run[nodes->n - 1].last = rank;
+			goes_on = true;
+		}
+	}
+}
+
 /**
  * bgdma_kernel_gone() - a kernel is dead, and all of its contexts
  * @ether: of the partition
@@ -255,9 +293,8 @@ void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel)
 	struct bgdma_nodes nodes;
 	struct bgdma_ctx *ghost;
 	unsigned long key;
-	bool known;
 
-	known = bgdma_kernel_nodes(ether, kernel, &nodes);
+	bgdma_kernel_left(ether, kernel, &nodes);
 	mutex_lock(&flows->mutex);
 	bgdma_tx_lost(flows, kernel);
 	xa_for_each(&flows->ghosts, key, ghost) {
@@ -269,8 +306,7 @@ void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel)
 	}
 	mutex_unlock(&flows->mutex);
 	/* What lived there and never spoke to us has no stand-in. */
-	if (known)
-		bgdma_partition_tell_nodes(ether->part, &nodes);
+	bgdma_partition_tell_nodes(ether->part, kernel, &nodes);
 }
 
 /**
@@ -308,7 +344,7 @@ u32 bgdma_ether_timeout(const struct bgdma_ether *ether)
  * Context: one at a time, and none beside bgdma_flows_end().
  */
 void bgdma_tx_each(struct bgdma_flows *flows,
-		   void (*fn)(struct bgdma_tx *tx, u64 arg), u64 arg)
+		   void (*fn)(struct bgdma_tx *tx, void *arg), void *arg)
 {
 	struct bgdma_tx *tx;
 	LIST_HEAD(done);

@@ -3,7 +3,7 @@
  * Flows that nobody uses. Who has sent nothing by one for a while tells the other end
  * to forget it, and forgets it: what both know of it is memory that others may need.
  * If there is something to send again it begins anew. The word may be lost; then the
- * other end stays until its sender begins anew, or is gone.
+ * other end stays until its sender begins anew, or is gone, or for some hours.
  *
  * A while is longer than any frame is on its way: one that came later would be taken
  * for the first of a new flow.
@@ -15,6 +15,16 @@
 
 /* Flows that are looked at in one hold of the lock. */
 #define BGDMA_IDLE_HOLD		64
+
+/* So many may be given back in each tenth of a second: a flood of words is lost. */
+#define BGDMA_IDLE_PASS		256
+#define BGDMA_IDLE_SOON		(HZ / 10)
+
+/*
+ * The word about a flow was lost: longer than any link's time-out, in which a sender may
+ * still offer a frame that was dealt with.
+ */
+#define BGDMA_IDLE_LOST		(2UL * 3600 * HZ)
 
 /* Does the other end know all, and we all that it found? */
 static bool bgdma_idle(const struct bgdma_tx_flow *flow)
@@ -45,23 +55,22 @@ static void bgdma_idle_say(struct bgdma_tx_flow *flow)
 	__skb_queue_tail(&flow->tx->ready, skb);
 }
 
-/* Those that were used last come first: true if there may be more. */
-static bool bgdma_idle_some(struct bgdma_tx *tx, struct list_head *gone)
+/* Those that were used last come first: how many may be given back, at most HOLD. */
+static u32 bgdma_idle_some(struct bgdma_tx *tx, u32 most, struct list_head *gone)
 {
 	struct bgdma_tx_flow *flow, *prev;
-	u32 left = BGDMA_IDLE_HOLD;
+	u32 n = 0;
 
 	lockdep_assert_held(&tx->lock);
 	list_for_each_entry_safe_reverse(flow, prev, &tx->flows, node) {
-		if (!left--)
-			return true;
-		if (!bgdma_idle(flow))
-			return false;
+		if (n == most || !bgdma_idle(flow))
+			break;
 		bgdma_idle_say(flow);
 		flow->gone = true;
 		list_move(&flow->node, gone);
+		n++;
 	}
-	return false;
+	return n;
 }
 
 /*
@@ -75,32 +84,57 @@ static bool bgdma_idle_may(const struct bgdma_tx *tx)
 				      tx->s->kind == BGDMA_KIND_RGET_QUEUE);
 }
 
-static void bgdma_idle_tx(struct bgdma_tx *tx, u64 unused)
+static void bgdma_idle_tx(struct bgdma_tx *tx, void *arg)
 {
+	u32 *left = arg, n, most;
 	struct bgdma_tx_flow *flow, *next;
 	LIST_HEAD(gone);
-	bool more;
 
 	do {
+		most = min_t(u32, *left, BGDMA_IDLE_HOLD);
 		spin_lock(&tx->lock);
-		more = bgdma_idle_may(tx) && bgdma_idle_some(tx, &gone);
+		n = bgdma_idle_may(tx) ? bgdma_idle_some(tx, most, &gone) : 0;
 		spin_unlock(&tx->lock);
 		bgdma_tx_send(tx, false);
 		list_for_each_entry_safe(flow, next, &gone, node)
 			bgdma_tx_flow_end(flow);
 		cond_resched();
-	} while (more);
+		*left -= n;
+	} while (n && n == most);
+}
+
+/* Receiver's ends whose senders forgot them, and nobody heard of it. */
+static void bgdma_idle_rx(struct bgdma_flows *flows)
+{
+	struct bgdma_rx_flow *flow;
+	struct hlist_node *next;
+	unsigned int i;
+
+	lockdep_assert_held(&flows->mutex);
+	for (i = 0; i < HASH_SIZE(flows->rx); i++) {
+		hlist_for_each_entry_safe(flow, next, &flows->rx[i], hash) {
+			if (time_after(jiffies, READ_ONCE(flow->used) +
+						BGDMA_IDLE_LOST) &&
+			    !bgdma_rx_waits(flow))
+				bgdma_rx_free(flow);
+		}
+		cond_resched();
+	}
 }
 
 static void bgdma_idle_work(struct work_struct *work)
 {
 	struct bgdma_flows *flows =
 		container_of(to_delayed_work(work), struct bgdma_flows, idle);
+	u32 left = BGDMA_IDLE_PASS;
 
 	mutex_lock(&flows->mutex);
-	bgdma_tx_each(flows, bgdma_idle_tx, 0);
+	bgdma_tx_each(flows, bgdma_idle_tx, &left);
+	if (left)
+		bgdma_idle_rx(flows);
 	mutex_unlock(&flows->mutex);
-	queue_delayed_work(bgdma_flow_wq, &flows->idle, BGDMA_IDLE);
+	queue_delayed_work(bgdma_flow_wq, &flows->idle,
+			   left ? BGDMA_IDLE : BGDMA_IDLE_SOON);
 }
 
 /**

@@ -519,6 +519,9 @@ void bgdma_ether_tick(struct work_struct *work)
 		bgdma_ways_update(ether);
 	bgdma_way_tables(ether);
 	while ((gone = bgdma_kernels_age(ether))) {
+		/* Nothing of it is heard while others are told of its end. */
+		if (ether->stale)
+			bgdma_ways_update(ether);
 		mutex_unlock(&ether->lock);
 		pr_info_ratelimited("bgdma: partition %s: kernel %016llx is gone\n",
 				    ether->part->name, gone);

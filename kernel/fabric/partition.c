@@ -328,6 +328,7 @@ void bgdma_partition_abandon(struct bgdma_ctx *ctx)
  * @gates: somebody has gates
  * @from: in the context that is being told, where to go on; or 0
  * @nodes: instead of @gone: all that lived at these is
+ * @kernel: and was of this
  */
 struct bgdma_peer_down {
 	struct bgdma_partition *part;
@@ -337,6 +338,7 @@ struct bgdma_peer_down {
 	bool gates;
 	u64 from;
 	const struct bgdma_nodes *nodes;
+	u64 kernel;
 };
 
 static void bgdma_tell(const struct bgdma_peer_down *down,
@@ -492,7 +494,7 @@ static void bgdma_tell_lease(const struct bgdma_peer_down *down,
 		.ctx = READ_ONCE(cell->lease_ctx),
 	};
 
-	if (bgdma_nodes_have(down->nodes, who.rank) &&
+	if (down->nodes->n && bgdma_nodes_have(down->nodes, who.rank) &&
 	    READ_ONCE(peer->counter_rec[kind][slot].code) !=
 	    BGDMA_E_PEER_DOWN &&
 	    bgdma_counters_peer_down(peer, &who, slot, 1))
@@ -515,13 +517,19 @@ static bool bgdma_tell_leases(const struct bgdma_peer_down *down,
 	return end < max(peer->n_ctr[0], peer->n_ctr[1]);
 }
 
-/* Nodes that one slice looks at, and what a word counts as. */
-#define BGDMA_TELL_NODES	1024
-#define BGDMA_TELL_WORD		32
+/* Did it deal with any of these? Who has dealt with is remembered by a hash. */
+static bool bgdma_tell_talked(const struct bgdma_ctx *peer, u32 first, u32 last)
+{
+	u32 at = first % 1024, n = min(last - first, 1023U) + 1, rest;
 
-/* The word about some of the nodes: true if there are more, from *@rank on. */
-static bool bgdma_tell_words(const struct bgdma_peer_down *down,
-			     struct bgdma_ctx *peer, u32 *rank)
+	rest = n > 1024 - at ? n - (1024 - at) : 0;
+	return find_next_bit(peer->talked, at + n - rest, at) < at + n - rest ||
+	       find_first_bit(peer->talked, rest) < rest;
+}
+
+/* One word about each run of nodes: there may be more nodes than room for events. */
+static void bgdma_tell_words(const struct bgdma_peer_down *down,
+			     struct bgdma_ctx *peer)
 {
 	struct bgdma_event event = {
 		.type = BGDMA_EVENT_PEER_DOWN,
@@ -529,31 +537,22 @@ static bool bgdma_tell_words(const struct bgdma_peer_down *down,
 		.peer_ctx = BGDMA_CTX_ANY,
 	};
 	const struct bgdma_nodes *nodes = down->nodes;
-	int looks = BGDMA_TELL_NODES;
-	u32 i, r;
+	u32 i;
 
 	for (i = 0; i < nodes->n; i++) {
-		for (r = max(*rank, nodes->run[i].first);
-		     r <= nodes->run[i].last; r++) {
-			if (looks-- <= 0) {
-				*rank = r;
-				return true;
-			}
-			if (!peer->watch && !test_bit(r % 1024, peer->talked))
-				continue;
-			event.peer_rank = r;
-			bgdma_event_post(peer, &event);
-			looks -= BGDMA_TELL_WORD;
-		}
+		if (!peer->watch && !bgdma_tell_talked(peer, nodes->run[i].first,
+						       nodes->run[i].last))
+			continue;
+		event.peer_rank = nodes->run[i].first;
+		event.bound = nodes->run[i].last;
+		bgdma_event_post(peer, &event);
 	}
-	return false;
 }
 
 /* In down.from, above where to go on: what comes after what. */
 enum bgdma_tell_part {
 	BGDMA_TELL_ASKED = 1,
-	BGDMA_TELL_LEASES,
-	BGDMA_TELL_WORDS
+	BGDMA_TELL_LEASES
 };
 
 /* True if more is to be done, in another slice: at *@part, from *@at on. */
@@ -561,20 +560,15 @@ static bool bgdma_tell_part(const struct bgdma_peer_down *down,
 			    struct bgdma_ctx *peer, u32 *part, u32 *at)
 {
 	if (*part == BGDMA_TELL_ASKED) {
-		if (bgdma_asked_lost(peer, down->nodes, at))
+		if (bgdma_asked_lost(peer, down->kernel, at))
 			return true;
 		++*part;
 		*at = 0;
 	}
-	if (*part == BGDMA_TELL_LEASES) {
-		if (READ_ONCE(peer->uctl->leases) &&
-		    bgdma_tell_leases(down, peer, at))
-			return true;
-		++*part;
-		*at = 0;
-	}
-	return (peer->watch || !bitmap_empty(peer->talked, 1024)) &&
-	       bgdma_tell_words(down, peer, at);
+	if (READ_ONCE(peer->uctl->leases) && bgdma_tell_leases(down, peer, at))
+		return true;
+	bgdma_tell_words(down, peer);
+	return false;
 }
 
 static bool bgdma_tell_nodes(struct bgdma_peer_down *down,
@@ -599,17 +593,20 @@ static bool bgdma_tell_nodes(struct bgdma_peer_down *down,
 /**
  * bgdma_partition_tell_nodes() - all that lived at some nodes is gone
  * @part: partition
- * @nodes: of a kernel that is; not all
+ * @kernel: number of the one that is
+ * @nodes: its nodes, which nobody else has; some
  *
  * Whom bgdma_partition_tell() told of hears it once more, for who else was there
  * nobody knows here: who never sent anything to this kernel.
  *
  * Context: may sleep.
  */
-void bgdma_partition_tell_nodes(struct bgdma_partition *part,
+void bgdma_partition_tell_nodes(struct bgdma_partition *part, u64 kernel,
 				const struct bgdma_nodes *nodes)
 {
-	struct bgdma_peer_down down = { .part = part, .nodes = nodes };
+	struct bgdma_peer_down down = {
+		.part = part, .kernel = kernel, .nodes = nodes,
+	};
 
 	bgdma_tell_all(&down, bgdma_tell_nodes);
 }

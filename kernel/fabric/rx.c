@@ -199,6 +199,7 @@ static struct bgdma_rx_flow *bgdma_rx_new(struct bgdma_flows *flows,
 	bgdma_stream_init(&flow->s, ghost, BGDMA_KIND_FLOW, key->tag, NULL);
 	flow->s.who = ghost->who;
 	flow->ether = flows->ether;
+	flow->used = jiffies;
 	flow->key = *key;
 	bgdma_rx_begin(flow, f);
 	hash_add_rcu(flows->rx, &flow->hash, bgdma_flow_hash(key));
@@ -529,6 +530,22 @@ bool bgdma_rx_known(struct bgdma_flows *flows, struct sk_buff *skb,
 	if (bgdma_rx_take(flow, skb, pooled))
 		*last = flow;
 	return true;
+}
+
+/**
+ * bgdma_rx_waits() - is there something of a flow that was not delivered?
+ * @flow: flow
+ *
+ * Context: flows.mutex held.
+ */
+bool bgdma_rx_waits(struct bgdma_rx_flow *flow)
+{
+	bool waits;
+
+	spin_lock(&flow->lock);
+	waits = !skb_queue_empty(&flow->queue);
+	spin_unlock(&flow->lock);
+	return waits || READ_ONCE(flow->open);
 }
 
 /* Its sender has nothing on its way; if it has again, it begins a flow anew. */

@@ -294,6 +294,27 @@ void bgdma_sent_unanswered(struct bgdma_tx *tx, u32 rank, u32 code)
 }
 
 /**
+ * bgdma_sent_orphan() - nobody sees any more how transfers end
+ * @tx: of a stream that ends
+ *
+ * What gates were asked they may have all the same, and answer.
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_sent_orphan(struct bgdma_tx *tx)
+{
+	struct bgdma_sent *sent;
+	u32 i;
+
+	lockdep_assert_held(&tx->lock);
+	for (i = tx->tail; i != tx->head; i++) {
+		sent = bgdma_sent_at(tx, i);
+		if (sent->asked && !sent->ended)
+			bgdma_asked_ended(tx, sent);
+	}
+}
+
+/**
  * bgdma_sent_asked() - is a node to hear more, or was it asked for something?
  * @tx: of the stream that sends to it
  * @rank: node

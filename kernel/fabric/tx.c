@@ -367,7 +367,7 @@ static void bgdma_tx_fail(struct bgdma_tx_flow *flow, u32 code, u64 offset,
 	}
 	flow->una = flow->next;
 	flow->session = atomic_inc_return(&tx->ether->flows->session);
-	flow->kernel = 0;
+	flow->kernel = bgdma_way_kernel(tx->ether, flow->key.dst);
 	flow->acks = 0;
 	flow->tries = 0;
 	flow->heard = jiffies;
@@ -381,19 +381,21 @@ static void bgdma_tx_fail(struct bgdma_tx_flow *flow, u32 code, u64 offset,
 static bool bgdma_tx_silent(struct bgdma_tx_flow *flow)
 {
 	struct bgdma_ether *ether = flow->tx->ether;
-	u32 dead;
+	u32 code = BGDMA_E_TIMEOUT, dead;
 
 	lockdep_assert_held(&flow->tx->lock);
 	if (time_before(jiffies, flow->heard +
 			msecs_to_jiffies(bgdma_ether_timeout(ether))))
 		return false;
 	dead = bgdma_way_dead(ether, flow->key.src, flow->key.dst);
-	if (dead == BGDMA_ROUTE_NONE)
-		bgdma_tx_fail(flow, BGDMA_E_TIMEOUT, flow->key.dst, 0);
+	if (dead != BGDMA_ROUTE_NONE)
+		code = BGDMA_E_LINK_DOWN;
+	if (code == BGDMA_E_TIMEOUT)
+		bgdma_tx_fail(flow, code, flow->key.dst, 0);
 	else
-		bgdma_tx_fail(flow, BGDMA_E_LINK_DOWN,
-			      dead / BGDMA_DIRECTIONS,
+		bgdma_tx_fail(flow, code, dead / BGDMA_DIRECTIONS,
 			      dead % BGDMA_DIRECTIONS);
+	bgdma_sent_unanswered(flow->tx, flow->key.dst, code);
 	return true;
 }
 
@@ -485,6 +487,7 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 	kref_get(&tx->ref);
 	flow->tx = tx;
 	flow->key = *key;
+	flow->kernel = bgdma_way_kernel(tx->ether, key->dst);
 	flow->session = atomic_inc_return(&flows->session);
 	flow->next = get_random_u32();
 	flow->una = flow->next;
@@ -537,6 +540,7 @@ void bgdma_tx_orphan(struct bgdma_tx *tx)
 	kref_get(&tx->ref);
 	bgdma_tx_flush(tx, true, false);
 	spin_lock(&tx->lock);
+	bgdma_sent_orphan(tx);
 	tx->s = NULL;
 	tx->until = (jiffies + BGDMA_ORPHAN) | 1;
 	quiet = bgdma_tx_quiet(tx);
@@ -649,14 +653,15 @@ static void bgdma_tx_lose_flow(struct bgdma_tx_flow *flow)
 	bgdma_sent_none(flow->tx, code);
 }
 
-static void bgdma_tx_lose(struct bgdma_tx *tx, u64 kernel)
+static void bgdma_tx_lose(struct bgdma_tx *tx, void *arg)
 {
+	const u64 *kernel = arg;
 	struct bgdma_tx_flow *flow;
 
 	spin_lock(&tx->lock);
 	if (!tx->dead) {
 		list_for_each_entry(flow, &tx->flows, node) {
-			if (flow->kernel == kernel)
+			if (flow->kernel == *kernel)
 				bgdma_tx_lose_flow(flow);
 		}
 	}
@@ -672,5 +677,5 @@ static void bgdma_tx_lose(struct bgdma_tx *tx, u64 kernel)
  */
 void bgdma_tx_lost(struct bgdma_flows *flows, u64 kernel)
 {
-	bgdma_tx_each(flows, bgdma_tx_lose, kernel);
+	bgdma_tx_each(flows, bgdma_tx_lose, &kernel);
 }

@@ -407,8 +407,10 @@ static void bgdma_hear_answer(struct bgdma_rx_flow *flow,
 	if (target) {
 		answer.to = target->who;
 		set_bit(from.rank % 1024, target->talked);
-		bgdma_asked_answered(target, from.rank, &answer);
-		bgdma_deliver_answer(target, &from, &answer);
+		/* Who was told that no answer would come counts none. */
+		if (bgdma_asked_answered(target, &from, &answer) ||
+		    answer.counter == BGDMA_NONE)
+			bgdma_deliver_answer(target, &from, &answer);
 		bgdma_busy_put(&target->busy);
 	}
 	bgdma_slice_end();

@@ -220,15 +220,18 @@ static unsigned int way_progress(struct bgdma_endpoint *ep, unsigned int way,
 
 /* ---- Events ------------------------------------------------------------ */
 
-/* Its kernel is gone, which could not tell who was there. */
-static void event_node_down(struct bgdma_endpoint *ep, uint32_t node)
+/* Their kernel is gone, which could not tell who was there. */
+static void event_nodes_down(struct bgdma_endpoint *ep, uint64_t first,
+			     uint64_t last)
 {
-	uint16_t ctx;
+	uint32_t rank;
 
-	for (ctx = 0; ctx < BGDMA_CTX_PER_NODE; ctx++) {
-		uint32_t rank = endpoint_who(ep, node, ctx);
+	for (rank = 0; ep->peer && rank < ep->size; rank++) {
+		const struct bgdma_peer *at = &ep->peer[rank].at;
 
-		if (rank != BGDMA_STRANGER)
+		/* Some may not be known yet. */
+		if (at->node >= first && at->node <= last &&
+		    endpoint_who(ep, at->node, at->ctx) == rank)
 			endpoint_peer_down(ep, rank);
 	}
 }
@@ -239,7 +242,7 @@ static void event_peer_down(struct bgdma_endpoint *ep,
 	uint32_t rank;
 
 	if (event->peer_ctx == BGDMA_CTX_ANY) {
-		event_node_down(ep, event->peer_rank);
+		event_nodes_down(ep, event->peer_rank, event->bound);
 		return;
 	}
 	rank = endpoint_who(ep, event->peer_rank, event->peer_ctx);
