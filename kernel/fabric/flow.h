@@ -9,7 +9,7 @@
  * process and no memory, it delivers as if that context were here.
  *
  * tx.lock is outside the locks of the engine, and inside nothing but that of the
- * kernel's own (voice.c), which is inside another's; rx_flow.lock is a leaf.
+ * kernel's own (voice.c), which is inside another's; rx_flow.lock and parting.lock are leaves.
  */
 #ifndef _BGDMA_FLOW_H
 #define _BGDMA_FLOW_H

@@ -16,7 +16,7 @@
 /* Flows that are looked at in one hold of the lock. */
 #define BGDMA_IDLE_HOLD		64
 
-/* So many may be given back in each tenth of a second: a flood of words is lost. */
+/* So many are given back at a time, for of a flood of words some would be lost. */
 #define BGDMA_IDLE_PASS		256
 #define BGDMA_IDLE_SOON		(HZ / 10)
 
@@ -55,7 +55,10 @@ static void bgdma_idle_say(struct bgdma_tx_flow *flow)
 	__skb_queue_tail(&flow->tx->ready, skb);
 }
 
-/* Those that were used last come first: how many may be given back, at most HOLD. */
+/*
+ * Give back at most so many, into @gone: how many there were. Those that were used last
+ * are the first in the list.
+ */
 static u32 bgdma_idle_some(struct bgdma_tx *tx, u32 most, struct list_head *gone)
 {
 	struct bgdma_tx_flow *flow, *prev;
