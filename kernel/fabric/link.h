@@ -353,7 +353,7 @@ void bgdma_frame_exit(void);
 void bgdma_frame_receive(struct bgdma_link *link, struct sk_buff *skb);
 void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel);
 
-/* partition.c */
+/* tell.c */
 void bgdma_partition_tell_nodes(struct bgdma_partition *part, u64 kernel,
 				const struct bgdma_nodes *nodes);
 
