@@ -377,25 +377,31 @@ static void bgdma_tx_fail(struct bgdma_tx_flow *flow, u32 code, u64 offset,
 		bgdma_tx_over(tx);
 }
 
+/* What is on its way is lost, and what was asked for; @dead: BGDMA_E_LINK_DOWN's way. */
+static void bgdma_tx_give_up(struct bgdma_tx_flow *flow, u32 code, u32 dead)
+{
+	if (code == BGDMA_E_LINK_DOWN)
+		bgdma_tx_fail(flow, code, dead / BGDMA_DIRECTIONS,
+			      dead % BGDMA_DIRECTIONS);
+	else
+		bgdma_tx_fail(flow, code, flow->key.dst, 0);
+	bgdma_sent_unanswered(flow->tx, flow->key.dst, code);
+}
+
 /* Nothing has come back for so long that nothing will: true. */
 static bool bgdma_tx_silent(struct bgdma_tx_flow *flow)
 {
 	struct bgdma_ether *ether = flow->tx->ether;
-	u32 code = BGDMA_E_TIMEOUT, dead;
+	u32 dead;
 
 	lockdep_assert_held(&flow->tx->lock);
 	if (time_before(jiffies, flow->heard +
 			msecs_to_jiffies(bgdma_ether_timeout(ether))))
 		return false;
 	dead = bgdma_way_dead(ether, flow->key.src, flow->key.dst);
-	if (dead != BGDMA_ROUTE_NONE)
-		code = BGDMA_E_LINK_DOWN;
-	if (code == BGDMA_E_TIMEOUT)
-		bgdma_tx_fail(flow, code, flow->key.dst, 0);
-	else
-		bgdma_tx_fail(flow, code, dead / BGDMA_DIRECTIONS,
-			      dead % BGDMA_DIRECTIONS);
-	bgdma_sent_unanswered(flow->tx, flow->key.dst, code);
+	bgdma_tx_give_up(flow, dead == BGDMA_ROUTE_NONE ? BGDMA_E_TIMEOUT :
+							  BGDMA_E_LINK_DOWN,
+			 dead);
 	return true;
 }
 
@@ -644,12 +650,7 @@ static void bgdma_tx_lose_flow(struct bgdma_tx_flow *flow)
 		dead = bgdma_way_dead(ether, flow->key.src, flow->key.dst);
 	if (dead != BGDMA_ROUTE_NONE)
 		code = BGDMA_E_LINK_DOWN;
-	if (code == BGDMA_E_PEER_DOWN)
-		bgdma_tx_fail(flow, code, flow->key.dst, 0);
-	else
-		bgdma_tx_fail(flow, code, dead / BGDMA_DIRECTIONS,
-			      dead % BGDMA_DIRECTIONS);
-	bgdma_sent_unanswered(flow->tx, flow->key.dst, code);
+	bgdma_tx_give_up(flow, code, dead);
 	bgdma_sent_none(flow->tx, code);
 }
 
