@@ -5,7 +5,7 @@ SERIES  ?= 6.12#    the Debian kernel of demo, shell and bench: 6.1 or 6.12
 FLAVOUR ?= cloud#   its flavour: cloud, generic or rt
 FILE    ?=#         what demo sends; default: the kernel image that it boots
 BARRIERS ?= 1000000# back to back, at the end of demo: 10 minutes, if emulated
-SCENES  ?=#         of demo-cluster; default: all, see there
+SCENES  ?=#         of demo and demo-cluster; default: all, see there
 VM      ?= yes#     no: demo on this machine instead of a virtual one
 CPUS    ?= 2#       of the virtual machine
 TIME    ?= 600#     of fuzz, fuzz-vm, trinity, in seconds, for each target; of storm, soak
@@ -151,14 +151,14 @@ check-prepare: deps-check kernels
 ifeq ($(VM),no)
 demo: module tools demos	## send FILE from one node to another in several ways, and more
 	@file=$(if $(FILE),'$(FILE)',/boot/vmlinuz-$$(uname -r)) && \
-		tools/vm/here env BGDMA_BARRIERS=$(BARRIERS) demo "$$file"
+		tools/vm/here env BGDMA_BARRIERS=$(BARRIERS) demo "$$file" $(SCENES)
 else
 demo: modules tools demos
 	@file=$(if $(FILE),'$(FILE)',$$($(VMKERNEL) image $(SERIES) $(FLAVOUR))) && \
 		$(RUNVM) --timeout 0 \
 			--add "$$file:/demo/$$(basename "$$file")" -- \
 			env BGDMA_BARRIERS=$(BARRIERS) \
-			demo "/demo/$$(basename "$$file")"
+			demo "/demo/$$(basename "$$file")" $(SCENES)
 endif
 
 ifeq ($(VM),no)

@@ -29,10 +29,10 @@ result() {	# WORDS...: what $? says; the log of what failed
 	echo "$status $number $*"
 }
 
-# send FILE: through the demonstration; the same must come out.
+# send FILE [SCENE]...: through the demonstration; the same must come out.
 send() {
 	rm -f "$dir/out"
-	demo -o "$dir/out" "$1" >"$dir/log" 2>&1 && cmp "$1" "$dir/out" &&
+	demo -o "$dir/out" "$@" >"$dir/log" 2>&1 && cmp "$1" "$dir/out" &&
 		[ "$(grep -c 'node [01]  *[0-9a-f]\{64\}$' "$dir/log")" = 6 ]
 }
 
@@ -64,18 +64,21 @@ echo "TAP version 13"
 send "$dir/empty"
 result "an empty file"
 printf x >"$dir/one"
-send "$dir/one"
+send "$dir/one" file
 result "1 byte"
 head -c 100001 /dev/urandom >"$dir/small"
 send "$dir/small"
-result "100,001 bytes"
+result "100,001 bytes, all scenes"
 head -c 20000000 /dev/urandom >"$dir/windows"
-send "$dir/windows"
+send "$dir/windows" file
 result "more than two windows"
 
 demo "$dir/nothing" >"$dir/log" 2>&1
 [ $? -eq 2 ]
 result "no such file"
+demo "$dir/one" nothing >"$dir/log" 2>&1
+[ $? -eq 1 ] && grep -q "no scene nothing" "$dir/log"
+result "no such scene"
 
 truncate -s 512M "$dir/large"
 for method in memfifo put rget; do
@@ -94,7 +97,7 @@ cat >"$dir/demos/sender" <<END
 "$demos/sender" "\$@" | sed 's/^sha256 .*/sha256 0123/'
 END
 chmod +x "$dir/demos/sender"
-"$dir/demos/demo" "$dir/small" >"$dir/log" 2>&1
+"$dir/demos/demo" "$dir/small" file >"$dir/log" 2>&1
 [ $? -eq 1 ] && [ "$(grep -c FAILED "$dir/log")" = 3 ]
 result "a wrong hash"
 

@@ -7,8 +7,10 @@
 # number of nodes (demo-reproducible); a sum that the engines make
 # (demo-allreduce); and barriers (demo-barrier).
 #
-#	demo [-o OUTPUT] FILE
+#	demo [-o OUTPUT] FILE [SCENE]...
 #
+# SCENE is one of file, chain, counters, dispatch, epoch, reproducible, allreduce and
+# barrier; default: all, in this order, but for an empty FILE the first alone.
 # -o keeps what came out of node 1. Exits with 0 if every hash is right. The
 # module must be there, and bgdma and strace on PATH. Works with busybox, too.
 
@@ -23,8 +25,12 @@ while getopts o: option; do
 	esac
 done
 shift $((OPTIND - 1))
-[ $# -eq 1 ] || { echo "usage: demo [-o OUTPUT] FILE" >&2; exit 2; }
+if [ $# -eq 0 ]; then
+	echo "usage: demo [-o OUTPUT] FILE [SCENE]..." >&2
+	exit 2
+fi
 file=$1
+shift
 if ! [ -f "$file" ] || ! [ -r "$file" ]; then
 	echo "demo: $file is not a file that can be read" >&2
 	exit 2
@@ -160,32 +166,48 @@ report() {
 	return 1
 }
 
-echo "$file: $(wc -c <"$file") bytes, Linux $(uname -r)," \
-	"$(nproc) processors"
-result=0
-for method in memfifo put rget; do
-	case $method in
-	memfifo) echo "memory FIFO packets" ;;
-	put) echo "direct put" ;;
-	rget) echo "remote get (node 1 asks, node 0's engine puts)" ;;
-	esac
-	if ! run $method; then
-		echo "  FAILED"
-		result=1
-	elif ! report $method; then
-		result=1
-	fi
-done
-if [ $result -eq 0 ]; then
+# The file in three ways. Return: whether each hash is right.
+file_scene() {
+	right=0
+	for method in memfifo put rget; do
+		case $method in
+		memfifo) echo "memory FIFO packets" ;;
+		put) echo "direct put" ;;
+		rget) echo "remote get (node 1 asks, node 0's engine puts)" ;;
+		esac
+		if ! run $method; then
+			echo "  FAILED"
+			right=1
+		elif ! report $method; then
+			right=1
+		fi
+	done
+	[ $right -eq 0 ] || return 1
 	echo "calls: system calls, counted by strace in this very run;" \
 		"it costs time only at a call."
 	echo "rate: while both sides are ready; without reading and hashing."
+}
+
+scene() {
+	case $1 in
+	file) file_scene ;;
+	chain | counters) "$here/demo-$1" "$file" ;;
+	dispatch | epoch | reproducible | allreduce | barrier) "$here/demo-$1" ;;
+	*)
+		echo "demo: no scene $1" >&2
+		false
+		;;
+	esac
+}
+
+if [ $# -eq 0 ]; then
+	set -- file
+	[ ! -s "$file" ] || set -- file chain counters dispatch epoch \
+		reproducible allreduce barrier
 fi
-# The scenes that are programs of their own.
-if [ $result -eq 0 ] && [ -s "$file" ] && [ -x "$here/demo-chain" ]; then
-	"$here/demo-chain" "$file" && "$here/demo-counters" "$file" &&
-		"$here/demo-dispatch" && "$here/demo-epoch" &&
-		"$here/demo-reproducible" &&
-		"$here/demo-allreduce" && "$here/demo-barrier" || result=1
-fi
-leave $result
+echo "$file: $(wc -c <"$file") bytes, Linux $(uname -r)," \
+	"$(nproc) processors"
+for scene; do
+	scene "$scene" || leave 1
+done
+leave 0
