@@ -100,26 +100,26 @@ $(BUILD)/doc/diagrams/%.svg: Documentation/diagrams/%.msc
 	mscgen -T svg -i $< -o $@
 
 check: check-prepare	## all of the checks and tests, on both kernels
-	@tools/check/check static user vm
+	@tools/check/check build static user vm
 
 check-static: check-prepare	## the module's build, and the look of the sources
-	@tools/check/check static
+	@tools/check/check build static
 
 check-user: check-prepare	## the user side: two compilers, headers, clang-tidy
-	@tools/check/check user
+	@tools/check/check build user
 
 check-vm: check-prepare	## the tests, in virtual machines
-	@tools/check/check vm
+	@tools/check/check build vm
 
 check-debug: deps-check	## the tests on kernels that look for bugs (first time: builds them)
 	@tools/check/deps debug
-	@tools/check/check debug
+	@tools/check/check build debug
 
 check-rt: check-prepare	## all of the tests on both PREEMPT_RT kernels
-	@tools/check/check rt
+	@tools/check/check build rt
 
 check-sanitizers: check-prepare	## all of the library's tests with ASan, TSan and valgrind
-	@tools/check/check sanitizers
+	@tools/check/check build sanitizers
 
 coverage: deps-check tools demos selftests	## lines of the module that the tests reach
 	@tools/check/deps debug
