@@ -12,7 +12,7 @@ LINKS = {
     "a jumbo MTU": (1, {"MTU": "9000"}, "put_test atomic_test"),
     "that lose and spoil": (
         3, {"NETEM": "loss 5% duplicate 2% reorder 10% delay 1ms corrupt 1%"},
-        "put_test memfifo_test counter_test fifo_test"),
+        "put_test memfifo_test counter_test fifo_test coll_random_test"),
 }
 
 
