@@ -19,6 +19,9 @@ ALL       := 6.1 6.12
 VMKERNEL   = tools/vm/kernel
 RUNVM      = tools/vm/vm --kernel $(SERIES) --flavour $(FLAVOUR) --cpus $(CPUS)
 # A folder is built when it is there; $(1) is the folder, $(2) the rest.
+# What demo-allreduce counts the words of.
+TEXT       = $(addprefix --add ,$(foreach file, \
+	       $(wildcard /usr/share/common-licenses/GPL-3),$(file):$(file)))
 SUBMAKE    = $(if $(wildcard $(1)/Makefile),$(MAKE) --no-print-directory \
 	       -C $(1) O=$(BUILD) $(2))
 PAGES     := $(patsubst Documentation/man/%.rst,$(BUILD)/man/%, \
@@ -155,7 +158,7 @@ demo: module tools demos	## send FILE from one node to another in several ways, 
 else
 demo: modules tools demos
 	@file=$(if $(FILE),'$(FILE)',$$($(VMKERNEL) image $(SERIES) $(FLAVOUR))) && \
-		$(RUNVM) --timeout 0 \
+		$(RUNVM) --timeout 0 $(TEXT) \
 			--add "$$file:/demo/$$(basename "$$file")" -- \
 			env BGDMA_BARRIERS=$(BARRIERS) \
 			demo "/demo/$$(basename "$$file")" $(SCENES)
@@ -168,7 +171,7 @@ demo-torus: module tools demos	## the same between four namespaces, with loss, a
 else
 demo-torus: modules tools demos
 	@file=$(if $(FILE),'$(FILE)',$$($(VMKERNEL) image $(SERIES) $(FLAVOUR))) && \
-		$(RUNVM) --timeout 0 \
+		$(RUNVM) --timeout 0 $(TEXT) \
 			--add "$$file:/demo/$$(basename "$$file")" -- \
 			env BGDMA_BARRIERS=$(BARRIERS) \
 			demo-torus "/demo/$$(basename "$$file")"

@@ -5,14 +5,18 @@
 #
 #	demo-allreduce [FILE]
 #
-# FILE: a text; else one of some two million words is made.
+# FILE: a text; else the GNU General Public License, where Debian has it, or one of two
+# million words that is made.
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tools/demos/nodes.sh
 . "$here/nodes.sh"
 dir=$(mktemp -d) || exit 1
-file=${1:-$dir/text}
-[ -n "$1" ] || seq 1 300000 | sed 's/\(.*\)/the \1th line has words and\tmore/' >"$file"
+file=${1:-/usr/share/common-licenses/GPL-3}
+if [ -z "$1" ] && [ ! -f "$file" ]; then
+	file=$dir/text
+	seq 1 300000 | sed 's/\(.*\)/the \1th line has words and\tmore/' >"$file"
+fi
 size=8
 # A torus of namespaces has four nodes.
 [ -z "$BGDMA_TORUS" ] || size=4
@@ -21,7 +25,7 @@ mkdir "$dir/job"
 export BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
 
 result=0
-echo "allreduce: the words of $(wc -c <"$file") bytes, counted by $size nodes, summed" \
+echo "allreduce: the words of ${file##*/}, $(wc -c <"$file") bytes, counted by $size nodes, summed" \
 	"by their engines"
 job_run $size "$dir" "$here/allreduce" "$file" || result=1
 sed -n 's/^node/  node/p' "$dir"/out*
