@@ -329,6 +329,7 @@ static bool bgdma_group_has(const struct bgdma_group *group,
 								who->rank);
 
 	return m->rank == who->rank && m->ctx == who->ctx &&
+	       !READ_ONCE(m->resv) &&
 	       (!m->incarnation || m->incarnation == who->incarnation);
 }
 
@@ -596,7 +597,45 @@ const struct bgdma_group_member *bgdma_group_names(const struct bgdma_stream *s,
 	if (!own || own->ctx != s->ctx)
 		return NULL;
 	m = bgdma_group_search(own, rank);
-	return m->rank == rank ? m : NULL;
+	return m->rank == rank && !READ_ONCE(m->resv) ? m : NULL;
+}
+
+static void bgdma_group_lose(struct bgdma_group *group, u32 first, u32 last)
+{
+	const struct bgdma_group_member *end = group->members + group->n_members;
+	struct bgdma_group_member *m = group->members;
+
+	m += bgdma_group_search(group, first) - m;
+	for (; m < end && m->rank <= last; m++)
+		if (m->rank >= first && m->incarnation)
+			WRITE_ONCE(m->resv, BGDMA_MEMBER_GONE);
+}
+
+/**
+ * bgdma_groups_lose() - who lived at nodes of another kernel is no member any more
+ * @part: partition
+ * @first: of the nodes
+ * @last: of them
+ *
+ * Whoever has the place, where nobody is named, may come again.
+ *
+ * Context: may sleep.
+ */
+void bgdma_groups_lose(struct bgdma_partition *part, u32 first, u32 last)
+{
+	struct bgdma_group *group;
+	unsigned long key;
+
+	rcu_read_lock();
+	xa_for_each(&part->groups, key, group) {
+		bgdma_group_lose(group, first, last);
+		if (need_resched()) {
+			rcu_read_unlock();
+			cond_resched();
+			rcu_read_lock();
+		}
+	}
+	rcu_read_unlock();
 }
 
 /**

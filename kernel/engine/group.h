@@ -16,7 +16,7 @@
  * @n_slots: so many
  * @n_members: so many
  * @slots: the objects; of one that went away the kind is BGDMA_KIND_CONTEXT
- * @members: by rank
+ * @members: by rank; @resv: 0, or BGDMA_MEMBER_GONE: with all of its kernel
  */
 struct bgdma_group {
 	struct rcu_head rcu;
@@ -29,10 +29,13 @@ struct bgdma_group {
 	struct bgdma_group_member members[];
 };
 
+#define BGDMA_MEMBER_GONE	1
+
 int bgdma_group_bind(struct bgdma_ctx *ctx, const struct bgdma_group_bind *arg);
 int bgdma_group_unbind(struct bgdma_ctx *ctx, u32 number);
 void bgdma_groups_end(struct bgdma_ctx *ctx);
 void bgdma_groups_forget(struct bgdma_ctx *ctx, u32 kind, u32 id);
+void bgdma_groups_lose(struct bgdma_partition *part, u32 first, u32 last);
 bool bgdma_group_bound(struct bgdma_ctx *ctx, u32 number);
 const struct bgdma_group *bgdma_group_member(struct bgdma_stream *s, u32 rank);
 u32 bgdma_group_arrive(const struct bgdma_group *group, struct bgdma_stream *s);

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 
 #include "../engine/busy.h"
+#include "../engine/group.h"
 #include "../engine/engine.h"
 #include "flow.h"
 
@@ -293,8 +294,13 @@ void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel)
 	struct bgdma_nodes nodes;
 	struct bgdma_ctx *ghost;
 	unsigned long key;
+	u32 i;
 
 	bgdma_kernel_left(ether, kernel, &nodes);
+	/* A deposit that passes by the first of them finds the others gone, too. */
+	for (i = 0; i < nodes.n; i++)
+		bgdma_groups_lose(ether->part, nodes.run[i].first,
+				  nodes.run[i].last);
 	mutex_lock(&flows->mutex);
 	bgdma_tx_lost(flows, kernel);
 	xa_for_each(&flows->ghosts, key, ghost) {

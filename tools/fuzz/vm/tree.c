@@ -90,5 +90,12 @@ struct bgdma_desc in_class(struct file *f, __u8 op, const uint8_t *choice,
 				     BGDMA_TREE_COMBINE(BGDMA_TREE_ADD,
 							BGDMA_TREE_U64));
 	}
+	/* The result in packets: each member as it likes. */
+	if (op != BGDMA_OP_TREE_P2P && choice[6] % 3 == 2) {
+		d.class_prio |= BGDMA_TREE_PACKETS;
+		d.dst_fifo = htole16(choice[11]);
+		d.u.at.dst_region = htole32(thing(f, REC_FIFOS, choice[8]));
+		d.cookie = htole64(choice[12]);
+	}
 	return d;
 }
