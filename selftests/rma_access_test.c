@@ -275,6 +275,72 @@ TEST(ep2_requests_and_flushes_while_others_go_on)
 	EXPECT_TRUE(job_run(2, going_on, NULL, -1));
 }
 
+#define REOPENED	400
+
+struct asked {
+	struct bgdma_rma_request request;
+	uint32_t turn, done;
+};
+
+/* Those of all turns, one after the other. */
+static void *wait_in_turns(void *arg)
+{
+	struct asked *asked = arg;
+	uint32_t i;
+
+	for (i = 1; i <= REOPENED; i++) {
+		must(until(load(&asked->turn) == i) ? 0 : -ETIME);
+		must(bgdma_rma_wait(&asked->request));
+		store(&asked->done, i);
+	}
+	return NULL;
+}
+
+/*
+ * Some threads wait for the gets of an epoch, another closes it and opens one at
+ * the same target: what they wait for is complete.
+ */
+static int reopened(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_endpoint_attr ep = { .threads = BGDMA_THREADS_MANY };
+	const struct bgdma_window_attr window = { .length = LOCAL };
+	struct asked asked[PUMPS] = { 0 };
+	struct bgdma_access_attr attr;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	pthread_t waiters[PUMPS];
+	uint32_t i, k;
+
+	(void)arg;
+	require_is(0, accessor_open_as(&a, ep, (struct bgdma_rma_attr){ 0 },
+				       &window));
+	require_is(0, bgdma_epoch_begin(a.window, size - 1, 1, 0, &e));
+	for (k = 0; !rank && k < PUMPS; k++)
+		must(-pthread_create(&waiters[k], NULL, wait_in_turns,
+				     &asked[k]));
+	for (i = 1; !rank && i <= REOPENED; i++) {
+		attr = access_at(&a, 0, i % 2 ? LOCAL / 4 : 8, 0);
+		for (k = 0; k < PUMPS; k++) {
+			attr.request = &asked[k].request;
+			require_is(0, bgdma_epoch_get(e, &attr));
+			store(&asked[k].turn, i);
+		}
+		require_is(0, bgdma_epoch_close(e));
+		require_is(0, bgdma_epoch_begin(a.window, size - 1, 1, 0, &e));
+		for (k = 0; k < PUMPS; k++)
+			require(until(load(&asked[k].done) == i));
+	}
+	for (k = 0; !rank && k < PUMPS; k++)
+		pthread_join(waiters[k], NULL);
+	return closed(&a, e);
+}
+
+TEST(ep2_requests_are_complete_with_their_epoch)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, reopened, NULL, -1));
+}
+
 /*
  * Throttling must not come down to one access at a time: as many are under way
  * as the FIFO holds, and more than it holds all get there.

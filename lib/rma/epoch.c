@@ -70,17 +70,18 @@ static bool sync_there(void *arg)
 	return bgdma_counter_read(e->sync) <= 0;
 }
 
-/* Its hit is an interrupt only while somebody waits for it. */
+/*
+ * With the lock. Its hit is an interrupt only while somebody waits for it; as long
+ * it is not used for another epoch.
+ */
 static void watch(struct bgdma_rma_epoch *e, bool on)
 {
-	rma_lock(e->rma);
-	if (on ? !e->watchers++ : !--e->watchers) {
-		bgdma_counter_enable(e->sync, on);
-		bgdma_counter_enable(e->get, on);
-		if (e->before)
-			bgdma_counter_enable(e->before, on);
-	}
-	rma_unlock(e->rma);
+	if (on ? e->watchers++ : --e->watchers)
+		return;
+	bgdma_counter_enable(e->sync, on);
+	bgdma_counter_enable(e->get, on);
+	if (e->before)
+		bgdma_counter_enable(e->before, on);
 }
 
 int epoch_wait(struct bgdma_rma_epoch *e, bool (*there)(void *arg), void *arg)
@@ -90,12 +91,15 @@ int epoch_wait(struct bgdma_rma_epoch *e, bool (*there)(void *arg), void *arg)
 
 	rma_lock(e->rma);
 	is = there(arg);
+	if (bgdma_unlikely(!is))
+		watch(e, true);
 	rma_unlock(e->rma);
 	if (bgdma_likely(is))
 		return 0;
-	watch(e, true);
 	ret = rma_wait(e->rma, there, arg);
+	rma_lock(e->rma);
 	watch(e, false);
+	rma_unlock(e->rma);
 	return ret;
 }
 
@@ -139,6 +143,18 @@ static struct bgdma_rma_epoch *epoch_alloc(struct bgdma_rma *rma)
 	return e;
 }
 
+/* One that was at this target, and that nobody waits for any more. */
+static struct bgdma_rma_epoch *idle_take(struct rma_peer *peer)
+{
+	struct bgdma_rma_epoch **link = &peer->idle, *e;
+
+	while ((e = *link) && e->watchers)
+		link = &e->next;
+	if (e)
+		*link = e->next;
+	return e;
+}
+
 /* Give the counters of an epoch that nobody uses back; false: there is none. */
 static bool epoch_reclaim(struct bgdma_rma *rma)
 {
@@ -146,10 +162,9 @@ static bool epoch_reclaim(struct bgdma_rma *rma)
 	uint32_t i;
 
 	for (i = 0; i < rma->size; i++) {
-		e = rma->peer[i].idle;
+		e = idle_take(&rma->peer[i]);
 		if (!e)
 			continue;
-		rma->peer[i].idle = e->next;
 		epoch_spare(e);
 		return true;
 	}
@@ -190,11 +205,10 @@ static int epoch_new(struct bgdma_rma *rma, uint32_t target,
 		     struct bgdma_rma_epoch **epoch)
 {
 	const struct bgdma_peer *at = bgdma_endpoint_peer(rma->ep, target);
-	struct bgdma_rma_epoch *e = rma->peer[target].idle;
+	struct bgdma_rma_epoch *e = idle_take(&rma->peer[target]);
 	int ret;
 
 	if (e) {
-		rma->peer[target].idle = e->next;
 		*epoch = e;
 		return 0;
 	}
@@ -231,6 +245,9 @@ static void epoch_idle(struct bgdma_rma_epoch *e)
 		counter_reset(e->before);
 	e->next = e->rma->peer[e->target].idle;
 	e->rma->peer[e->target].idle = e;
+	/* What they wait for is complete with it. */
+	if (e->watchers)
+		bgdma_endpoint_wake(e->rma->ep);
 }
 
 static void epochs_free(struct bgdma_rma_epoch *e)
@@ -439,28 +456,38 @@ int bgdma_epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
 
 /* ---- Completion -------------------------------------------------------- */
 
-int epoch_settle(struct bgdma_rma_epoch *e, uint64_t seq, uint64_t gets)
+int epoch_settle(const struct bgdma_rma_request *request, struct channel *ch)
 {
-	struct gets_wait w = { .epoch = e, .gets = gets };
-	int ret = rma_channel_wait(e->rma, e->ch, seq);
+	struct bgdma_rma_epoch *e = request->epoch;
+	struct gets_wait w = {
+		.epoch = e, .serial = request->serial, .gets = request->gets,
+	};
+	int ret = rma_channel_wait(e->rma, ch, request->seq);
 
-	if (!ret && gets)
+	if (!ret && request->gets)
 		ret = epoch_wait(e, gets_there, &w);
-	return ret ? ret : rma_errno(e->code);
+	if (ret)
+		return ret;
+	rma_lock(e->rma);
+	if (e->serial == request->serial)
+		ret = rma_errno(e->code);
+	rma_unlock(e->rma);
+	return ret;
 }
 
 /* What a FIFO has ended is visible at its target. */
 int bgdma_epoch_flush(struct bgdma_rma_epoch *epoch)
 {
-	uint64_t seq, gets;
+	struct bgdma_rma_request all;
+	struct channel *ch;
 	int ret;
 
 	rma_lock(epoch->rma);
-	ret = rma_channel_submit(epoch->ch);
-	seq = epoch->seq;
-	gets = epoch->gets;
+	ch = epoch->ch;
+	ret = rma_channel_submit(ch);
+	request_make(epoch, &all, true);
 	rma_unlock(epoch->rma);
-	return ret ? ret : epoch_settle(epoch, seq, gets);
+	return ret ? ret : epoch_settle(&all, ch);
 }
 
 /* ---- The closing stage ------------------------------------------------- */
@@ -485,7 +512,7 @@ int bgdma_epoch_closing(struct bgdma_rma_epoch *epoch)
  */
 int epoch_close_begin(struct bgdma_rma_epoch *e)
 {
-	struct gets_wait w = { .epoch = e };
+	struct gets_wait w = { .epoch = e, .serial = e->serial };
 	uint64_t puts;
 	int ret = bgdma_epoch_closing(e);
 

@@ -91,6 +91,8 @@ bool gets_there(void *arg)
 	const struct gets_wait *w = arg;
 	struct bgdma_rma_epoch *e = w->epoch;
 
+	if (bgdma_unlikely(e->serial != w->serial))
+		return true;
 	if (bgdma_likely(gets_done(e, w->gets))) {
 		(void)fails(e);
 		return true;

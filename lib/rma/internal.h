@@ -200,8 +200,8 @@ int rma_channel_wait(struct bgdma_rma *rma, struct channel *ch, uint64_t seq);
 void epoch_fail(struct bgdma_rma_epoch *e, uint32_t code);
 int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
 		unsigned int flags, struct bgdma_rma_epoch **epoch);
-/* Wait for what is before @seq in its channel, and for the first @gets gets. */
-int epoch_settle(struct bgdma_rma_epoch *e, uint64_t seq, uint64_t gets);
+/* Wait for what a request names, in the channel that its epoch had. */
+int epoch_settle(const struct bgdma_rma_request *request, struct channel *ch);
 /* Whether a counter has an error, which then is the epoch's. */
 bool epoch_counter_fails(struct bgdma_rma_epoch *e,
 			 const struct bgdma_counter *counter);
@@ -221,10 +221,11 @@ void epochs_release(struct bgdma_rma *rma);
 /* gets.c: with the lock */
 struct gets_wait {
 	struct bgdma_rma_epoch *epoch;
+	uint64_t serial;
 	uint64_t gets;
 };
 
-/* Of struct gets_wait: have so many ended, or all that ever will? */
+/* Of struct gets_wait: have so many ended, or all that ever will, or the epoch? */
 bool gets_there(void *arg);
 bool gets_done(struct bgdma_rma_epoch *e, uint64_t gets);
 /* Gets that are under way. */

@@ -358,7 +358,9 @@ static bool request_done(const struct bgdma_rma_request *request)
 	return gets_done(e, request->gets);
 }
 
-int bgdma_rma_test(const struct bgdma_rma_request *request, bool *done)
+/* @ch: where it is, if it is not done. */
+static int request_test(const struct bgdma_rma_request *request, bool *done,
+			struct channel **ch)
 {
 	struct bgdma_rma_epoch *e = request->epoch;
 	int ret = 0;
@@ -366,6 +368,7 @@ int bgdma_rma_test(const struct bgdma_rma_request *request, bool *done)
 	if (!e)
 		return -EINVAL;
 	rma_lock(e->rma);
+	*ch = e->ch;
 	(void)rma_channel_submit(e->ch);
 	rma_channel_repair(e->ch);
 	/* Others of the epoch may have failed: then this one goes on. */
@@ -377,12 +380,18 @@ int bgdma_rma_test(const struct bgdma_rma_request *request, bool *done)
 	return ret;
 }
 
+int bgdma_rma_test(const struct bgdma_rma_request *request, bool *done)
+{
+	struct channel *ch;
+
+	return request_test(request, done, &ch);
+}
+
 int bgdma_rma_wait(const struct bgdma_rma_request *request)
 {
+	struct channel *ch;
 	bool done;
-	int ret = bgdma_rma_test(request, &done);
+	int ret = request_test(request, &done, &ch);
 
-	if (ret || done)
-		return ret;
-	return epoch_settle(request->epoch, request->seq, request->gets);
+	return ret || done ? ret : epoch_settle(request, ch);
 }
