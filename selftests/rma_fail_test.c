@@ -220,6 +220,84 @@ TEST(x3_target_dies_at_every_step)
 	}
 }
 
+/* ---- A request, of which nobody waits ---------------------------------- */
+
+#define LOST_GETS	100
+
+struct lost {
+	bool region;		/* goes, and not the process */
+	uint32_t stage;
+	pid_t pid;
+};
+
+static int asked_for(struct accessor *a, struct lost *lost)
+{
+	struct bgdma_access_attr attr = access_at(a, 0, LOCAL, 0);
+	struct bgdma_rma_request request;
+	struct bgdma_rma_epoch *e;
+	bool done, told;
+	uint32_t i;
+	int ret;
+
+	require_is(0, bgdma_epoch_begin(a->window, 1, 5, 0, &e));
+	attr.request = &request;
+	if (lost->region) {
+		store(&lost->stage, 1);
+		require(until(load(&lost->stage) == 2));
+		require_is(0, bgdma_epoch_get(e, &attr));
+	} else {
+		for (i = 0; i < LOST_GETS; i++)
+			require_is(0, bgdma_epoch_get(e, &attr));
+		require_is(0, kill(load(&lost->pid), SIGKILL));
+	}
+	told = until((ret = bgdma_rma_test(&request, &done)) || done);
+	require(told);
+	require(done);
+	require(ret < 0);
+	require_is(ret, bgdma_rma_wait(&request));
+	if (!lost->region)
+		require_is(-EHOSTDOWN, ret);
+	require(bgdma_epoch_close(e) < 0);
+	store(&lost->stage, 3);
+	return 0;
+}
+
+/* Nobody waits: rank 0 asks again and again whether a get has come. */
+static int asking(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr window = { .length = LOCAL };
+	struct lost *lost = arg;
+	struct accessor a = { 0 };
+
+	(void)size;
+	if (rank == 1)
+		store(&lost->pid, getpid());
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 }, &window));
+	require_is(0, meet(&a));
+	if (!rank) {
+		require_is(0, asked_for(&a, lost));
+		return accessor_leave(&a);
+	}
+	if (lost->region) {
+		require(until(load(&lost->stage) == 1));
+		require_is(0, bgdma_region_free(bgdma_window_region(a.window)));
+		store(&lost->stage, 2);
+	}
+	require(until(load(&lost->stage) == 3));
+	return accessor_leave(&a);
+}
+
+TEST(x3_ep8_a_test_tells_of_gets_that_never_come)
+{
+	struct lost *lost = shared(sizeof(*lost));
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, asking, lost, 1));
+	*lost = (struct lost){ .region = true };
+	EXPECT_TRUE(job_run(2, asking, lost, -1));
+}
+
 /* ---- Whoever is waited for dies ---------------------------------------- */
 
 enum sync_step { SYNC_FENCE, SYNC_CREATE, SYNC_FREE, SYNC_START, SYNC_WAIT,

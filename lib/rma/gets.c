@@ -86,9 +86,8 @@ static bool fails(struct bgdma_rma_epoch *e)
 }
 
 /* The error comes first, then what a transfer had left is taken off. */
-bool gets_there(void *arg)
+bool gets_over(const struct gets_wait *w)
 {
-	const struct gets_wait *w = arg;
 	struct bgdma_rma_epoch *e = w->epoch;
 
 	if (bgdma_unlikely(e->serial != w->serial))
@@ -104,6 +103,16 @@ bool gets_there(void *arg)
 		e->gets_done = e->gets;
 		return true;
 	}
+	return false;
+}
+
+bool gets_there(void *arg)
+{
+	const struct gets_wait *w = arg;
+	struct bgdma_rma_epoch *e = w->epoch;
+
+	if (bgdma_likely(gets_over(w)))
+		return true;
 	/* An old hit would keep whoever sleeps from sleeping. */
 	bgdma_counter_clear_hit(e->get);
 	if (e->before)

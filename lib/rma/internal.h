@@ -226,6 +226,8 @@ struct gets_wait {
 };
 
 /* Of struct gets_wait: have so many ended, or all that ever will, or the epoch? */
+bool gets_over(const struct gets_wait *w);
+/* The same for who sleeps until then. */
 bool gets_there(void *arg);
 bool gets_done(struct bgdma_rma_epoch *e, uint64_t gets);
 /* Gets that are under way. */

@@ -349,13 +349,15 @@ int bgdma_epoch_strided_sized(struct bgdma_rma_epoch *epoch, bool put,
 /* With the lock. */
 static bool request_done(const struct bgdma_rma_request *request)
 {
-	struct bgdma_rma_epoch *e = request->epoch;
+	const struct gets_wait w = {
+		.epoch = request->epoch, .serial = request->serial,
+		.gets = request->gets,
+	};
 
-	if (e->serial != request->serial)
-		return true;
-	if (bgdma_inj_done(e->ch->fifo) < request->seq)
+	if (w.epoch->serial == w.serial &&
+	    bgdma_inj_done(w.epoch->ch->fifo) < request->seq)
 		return false;
-	return gets_done(e, request->gets);
+	return gets_over(&w);
 }
 
 /* @ch: where it is, if it is not done. */
@@ -372,8 +374,7 @@ static int request_test(const struct bgdma_rma_request *request, bool *done,
 	(void)rma_channel_submit(e->ch);
 	rma_channel_repair(e->ch);
 	/* Others of the epoch may have failed: then this one goes on. */
-	*done = request_done(request) || e->code == BGDMA_E_PEER_DOWN ||
-		e->code == BGDMA_E_NO_PEER;
+	*done = request_done(request) || epoch_is_lost(e);
 	if (*done && e->serial == request->serial)
 		ret = rma_errno(e->code);
 	rma_unlock(e->rma);
@@ -383,7 +384,12 @@ static int request_test(const struct bgdma_rma_request *request, bool *done,
 int bgdma_rma_test(const struct bgdma_rma_request *request, bool *done)
 {
 	struct channel *ch;
+	int ret = request_test(request, done, &ch);
 
+	if (ret || *done)
+		return ret;
+	/* What never comes is told of by packets and events. */
+	(void)bgdma_endpoint_progress(request->epoch->rma->ep, 0);
 	return request_test(request, done, &ch);
 }
 
