@@ -382,4 +382,54 @@ TEST(ep2_ep3_as_many_under_way_as_there_is_room_for)
 	EXPECT_TRUE(job_run(2, outstanding, NULL, -1));
 }
 
+/* ---- Waiting sleeps ------------------------------------------------------ */
+
+#define SLOW_GETS	200
+
+static uint64_t sleeps_of(const struct accessor *a)
+{
+	struct bgdma_endpoint_stats stats;
+
+	bgdma_endpoint_stats(a->m.ep, &stats);
+	return stats.sleeps;
+}
+
+/* What was there before, grant and gets, wakes nobody who waits for others. */
+static int sleeping(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr window = { .length = LOCAL };
+	struct bgdma_access_attr attr;
+	struct bgdma_rma_request r;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint64_t before;
+	uint32_t i;
+
+	(void)arg;
+	(void)size;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 }, &window));
+	require_is(0, meet(&a));
+	if (rank == 0) {
+		require_is(0, bgdma_epoch_begin(a.window, 1, 1, 0, &e));
+		attr = access_at(&a, 0, LOCAL, 0);
+		attr.request = &r;
+		for (i = 0; i < SLOW_GETS; i++)
+			require_is(0, bgdma_epoch_get(e, &attr));
+		before = sleeps_of(&a);
+		require_is(0, bgdma_rma_wait(&r));
+		/* Each of a few counters may wake it once. */
+		require(sleeps_of(&a) <= before + 8);
+		require_is(0, bgdma_epoch_close(e));
+	}
+	require_is(0, meet(&a));
+	return accessor_close(&a);
+}
+
+TEST(ep2_who_waits_for_gets_sleeps)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, sleeping, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

@@ -51,6 +51,21 @@ bool epoch_counter_fails(struct bgdma_rma_epoch *e,
 
 /* ---- Waiting ----------------------------------------------------------- */
 
+/*
+ * An old hit, of any counter that is watched, would keep whoever sleeps from
+ * sleeping. If it was meant for another thread that one looks again.
+ */
+void epoch_clear_hits(struct bgdma_rma_epoch *e)
+{
+	bool hit = bgdma_counter_clear_hit(e->sync);
+
+	hit |= bgdma_counter_clear_hit(e->get);
+	if (e->before)
+		hit |= bgdma_counter_clear_hit(e->before);
+	if (hit)
+		bgdma_endpoint_wake(e->rma->ep);
+}
+
 /* The error comes first, then what a transfer had left is taken off. */
 static bool sync_there(void *arg)
 {
@@ -65,8 +80,7 @@ static bool sync_there(void *arg)
 		epoch_fail(e, BGDMA_E_PEER_DOWN);
 	if (epoch_counter_fails(e, e->sync) || epoch_is_lost(e))
 		return true;
-	/* An old hit would keep whoever sleeps from sleeping. */
-	bgdma_counter_clear_hit(e->sync);
+	epoch_clear_hits(e);
 	return bgdma_counter_read(e->sync) <= 0;
 }
 

@@ -113,9 +113,6 @@ bool gets_there(void *arg)
 
 	if (bgdma_likely(gets_over(w)))
 		return true;
-	/* An old hit would keep whoever sleeps from sleeping. */
-	bgdma_counter_clear_hit(e->get);
-	if (e->before)
-		bgdma_counter_clear_hit(e->before);
+	epoch_clear_hits(e);
 	return gets_done(e, w->gets);
 }

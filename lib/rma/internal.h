@@ -205,6 +205,8 @@ int epoch_settle(const struct bgdma_rma_request *request, struct channel *ch);
 /* Whether a counter has an error, which then is the epoch's. */
 bool epoch_counter_fails(struct bgdma_rma_epoch *e,
 			 const struct bgdma_counter *counter);
+/* Before the last look of who then sleeps. */
+void epoch_clear_hits(struct bgdma_rma_epoch *e);
 /* Whether its target is gone. */
 bool epoch_is_lost(const struct bgdma_rma_epoch *e);
 /* Wait, with interrupts of its counters. */
