@@ -186,6 +186,26 @@ TEST_F(engines, dp8_more_groups_than_classes)
 
 /* ---- Ends ----------------------------------------------------------------- */
 
+static bool never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+/* Nothing is left of the engines' that wakes who sleeps. */
+static int sleeps(struct caller *c)
+{
+	struct bgdma_endpoint_stats before, after;
+
+	bgdma_endpoint_stats(c->m.ep, &before);
+	require_is(-ETIMEDOUT, bgdma_endpoint_wait_until(c->m.ep, never, NULL,
+							 BGDMA_SLEEP,
+							 200000000));
+	bgdma_endpoint_stats(c->m.ep, &after);
+	require(after.sleeps <= before.sleeps + 100);
+	return 0;
+}
+
 static int dies(uint32_t rank, uint32_t size, void *arg)
 {
 	int64_t value[1000] = { 0 };
@@ -206,6 +226,7 @@ static int dies(uint32_t rank, uint32_t size, void *arg)
 	require_is(-EHOSTDOWN, ret);
 	require_is(1, bgdma_coll_dead(c.group));
 	require_is(-EHOSTDOWN, bgdma_coll_run(c.group, &what));
+	require_is(0, sleeps(&c));
 	bgdma_coll_group_destroy(c.group);
 	/* Nobody else is taken for dead. */
 	require_is(0, bgdma_coll_barrier(group));

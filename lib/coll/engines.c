@@ -323,10 +323,13 @@ int engines_work(struct bgdma_coll_group *g)
 
 	if (bgdma_likely(!act))
 		return 0;
-	if (bgdma_unlikely(bgdma_counter_failed(e->ended)))
+	if (bgdma_unlikely(bgdma_counter_failed(e->ended))) {
+		/* It stays so, and would wake whoever sleeps again and again. */
+		bgdma_counter_enable(e->ended, false);
 		ret = failure(g);
-	else if (bgdma_counter_read(e->ended) > 0)
+	} else if (bgdma_counter_read(e->ended) > 0) {
 		return 0;
+	}
 	bgdma_counter_clear_hit(e->ended);
 	if (!ret)
 		result_take(act);
