@@ -156,7 +156,7 @@ static void tell_all(struct bgdma_coll_group *g)
 		g->member[g->size] = g->size;
 	g->rank = bgdma_endpoint_rank(g->coll->ep);
 	bgdma_endpoint_unlock(g->coll->ep);
-	split_give_up(g);
+	split_give_up(g, 0);
 }
 
 int cards_exchange(struct bgdma_coll_group *g, const struct card *own,

@@ -170,10 +170,13 @@ void give_up_flush(struct bgdma_coll_group *g)
 	bgdma_endpoint_unlock(ep);
 }
 
-void split_give_up(struct bgdma_coll_group *g)
+void split_give_up(struct bgdma_coll_group *g, int error)
 {
 	bgdma_endpoint_lock(g->coll->ep);
 	give_up(g);
+	/* Who is through is in a collective, perhaps, and waits for us there. */
+	if (g->partner)
+		coll_stop(g, error);
 	bgdma_endpoint_unlock(g->coll->ep);
 	give_up_flush(g);
 }

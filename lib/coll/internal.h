@@ -213,7 +213,7 @@ int step_failure(const struct bgdma_coll_group *g, const struct step *step,
 /* This process enters no barrier of the group any more: others hear of it. */
 void group_give_up(struct bgdma_coll_group *g);
 /* The same of a split that failed: whoever is in it hears. Waits for that. */
-void split_give_up(struct bgdma_coll_group *g);
+void split_give_up(struct bgdma_coll_group *g, int error);
 /* Until all have heard, for a while. */
 void give_up_flush(struct bgdma_coll_group *g);
 /* A call returns that a group is of no more use: the first time, the same. */

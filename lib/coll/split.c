@@ -321,7 +321,7 @@ static int meet(struct bgdma_coll_group *g, unsigned int round, bool refused)
 	}
 	/* Others may be through, and in a barrier already. */
 	if (ret)
-		split_give_up(g);
+		split_give_up(g, ret);
 	return ret;
 }
 
@@ -534,7 +534,7 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 		bgdma_endpoint_unlock(coll->ep);
 		/* All others found who is in it, and wait for us. */
 		if (ret == -ENOMEM)
-			split_give_up(g);
+			split_give_up(g, ret);
 		if (!ret)
 			ret = group_build(g, &own, cards);
 		if (!ret)

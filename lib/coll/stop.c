@@ -80,6 +80,17 @@ void partner_stop(struct bgdma_coll_group *g, uint32_t number, int error)
 		coll_stop(g, error ? error : -EIO);
 }
 
+/* Whether he gave up a split that we are in: that has told us all there is. */
+static bool split_is_over(const struct bgdma_coll *coll, uint64_t word,
+			  uint32_t rank)
+{
+	const struct bgdma_coll_group *g = coll->groups;
+
+	while (g && word_of(g) != word)
+		g = g->next;
+	return g && !g->partner && g->said[rank] & SAID_GONE;
+}
+
 int on_coll_stop(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 {
 	struct bgdma_coll *coll = arg;
@@ -94,6 +105,8 @@ int on_coll_stop(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	dead = __le32_to_cpu(wire);
 	if (dead != BGDMA_STRANGER && dead >= bgdma_endpoint_size(coll->ep))
 		return -EBADMSG;
+	if (split_is_over(coll, bgdma_packet_word(packet), rank))
+		return 0;
 	ret = partner_find(coll, bgdma_packet_word(packet), rank, &g, &number);
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
