@@ -226,7 +226,8 @@ BGDMA_API uint64_t bgdma_window_length(const struct bgdma_window *window,
  * may access it.
  *
  * Return: 0; -EINVAL; -EEXIST part of it is attached; what
- * bgdma_region_register() and bgdma_counter_alloc() return.
+ * bgdma_region_register() and bgdma_counter_alloc() return. If it fails nothing is
+ * attached.
  */
 BGDMA_API int bgdma_window_attach(struct bgdma_window *window, void *addr,
 				  uint64_t length);

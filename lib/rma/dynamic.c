@@ -142,6 +142,19 @@ static int tell_each(struct bgdma_window *window, const struct telling *t,
 	return first;
 }
 
+/* Who was told of memory that could not be attached everywhere forgets it. */
+static void attach_untell(struct bgdma_window *window, const struct telling *t,
+			  struct attach_wire wire)
+{
+	uint32_t i;
+
+	wire.length = 0;
+	for (i = 0; i < window->rma->size; i++)
+		if (t->to[i])
+			(void)window_send(window, i, PACKET_ATTACH, 0, &wire,
+					  sizeof(wire));
+}
+
 /* The others; what is our own is in the list already, or no longer. */
 static int attach_tell(struct bgdma_window *window, const struct attached *a,
 		       uint64_t length)
@@ -168,8 +181,12 @@ static int attach_tell(struct bgdma_window *window, const struct attached *a,
 	/* What is on the way to one who died may still move it: it stays. */
 	if (bgdma_counter_read(t.counter) <= 0)
 		(void)bgdma_counter_free(t.counter);
+	if (!ret)
+		ret = waited;
+	if (ret && length)
+		attach_untell(window, &t, wire);
 	free(t.to);
-	return ret ? ret : waited;
+	return ret;
 }
 
 int bgdma_window_attach(struct bgdma_window *window, void *addr,
@@ -205,7 +222,15 @@ int bgdma_window_attach(struct bgdma_window *window, void *addr,
 	a->next = *list;
 	*list = a;
 	rma_unlock(rma);
-	return attach_tell(window, a, length);
+	ret = attach_tell(window, a, length);
+	if (!ret)
+		return 0;
+	rma_lock(rma);
+	(void)attached_take(list, start);
+	rma_unlock(rma);
+	a->next = NULL;
+	attached_free(a, true);
+	return ret;
 }
 
 int bgdma_window_detach(struct bgdma_window *window, void *addr)
