@@ -64,4 +64,108 @@ TEST(window_that_could_not_grow)
 	EXPECT_TRUE(job_run(2, again, NULL, -1));
 }
 
+/* ---- When the others are told ------------------------------------------- */
+
+#define FILL		240	/* bytes of a packet that fills a FIFO */
+#define FULL_NS		200000000LL
+
+enum { TELLER, READER, VICTIM };
+
+struct told {
+	pid_t victim;
+	uint32_t full, reads;
+};
+
+static int nothing(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	(void)arg;
+	(void)rank;
+	(void)packet;
+	return 0;
+}
+
+/* As accessor_open_as(), with an operation to fill the FIFOs of others by. */
+static int filler_open(struct accessor *a, uint32_t *id)
+{
+	const struct bgdma_operation_attr fill = {
+		.module = "m", .name = "fill", .packet = nothing,
+	};
+
+	require_is(0, member_open(&a->m, NULL));
+	require_is(0, bgdma_rma_create(&a->rma, a->m.ep,
+				       &(struct bgdma_rma_attr){ 0 }));
+	require_is(0, bgdma_operation_register(a->m.ep, &fill, id));
+	require_is(0, bgdma_endpoint_commit(a->m.ep, NULL));
+	return bgdma_window_create(a->rma, &dynamic, &a->window);
+}
+
+/* Until a packet does not lie in the FIFO of who reads nothing. */
+static int fill_up(struct accessor *a, uint32_t id)
+{
+	static const uint8_t data[FILL];
+	struct bgdma_counter *counter;
+	struct bgdma_send_attr send = {
+		.operation = id, .dest = READER, .data = data, .length = FILL,
+	};
+	int ret;
+
+	require_is(0, bgdma_counter_alloc(bgdma_endpoint_ctx(a->m.ep),
+					  BGDMA_INJECTION, &counter));
+	send.counter = counter;
+	do {
+		bgdma_counter_clear_hit(counter);
+		bgdma_counter_add(counter, FILL);
+		require_is(0, bgdma_endpoint_send(a->m.ep, &send));
+		ret = bgdma_counter_wait(counter, BGDMA_SPIN_THEN_SLEEP,
+					 FULL_NS);
+	} while (!ret);
+	require_is(-ETIMEDOUT, ret);
+	return 0;
+}
+
+/*
+ * One of the others is dead, which nobody knows of yet, and the other has no room:
+ * who attaches waits for him, whatever becomes known meanwhile.
+ */
+static int telling(uint32_t rank, uint32_t size, void *arg)
+{
+	struct told *told = arg;
+	struct accessor a = { 0 };
+	uint32_t id;
+
+	(void)size;
+	require_is(0, filler_open(&a, &id));
+	require_is(0, meet(&a));
+	if (rank == VICTIM) {
+		store(&told->victim, getpid());
+		for (;;)
+			pause();
+	}
+	if (rank == READER) {
+		require(until(load(&told->full)));
+		/* Long enough that who does not wait is through. */
+		usleep(500000);
+		store(&told->reads, 1);
+		require(until(bgdma_endpoint_progress(a.m.ep, 64) < 0 ||
+			      load(&told->reads) == 2));
+		return accessor_leave(&a);
+	}
+	require_is(0, fill_up(&a, id));
+	require(until(load(&told->victim)));
+	require_is(0, kill(load(&told->victim), SIGKILL));
+	store(&told->full, 1);
+	require_is(0, bgdma_window_attach(a.window, memory, WINDOW));
+	require_is(1, load(&told->reads));
+	store(&told->reads, 2);
+	return accessor_leave(&a);
+}
+
+TEST(x3_window_that_grows_when_one_has_died)
+{
+	struct told *told = shared(sizeof(*told));
+
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, telling, told, VICTIM));
+}
+
 TEST_HARNESS_MAIN

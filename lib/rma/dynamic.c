@@ -100,7 +100,6 @@ void attached_look(struct bgdma_rma *rma)
 
 /* Packets, of the same length, that are on the way to the others. */
 struct telling {
-	const struct bgdma_rma *rma;
 	struct bgdma_counter *counter;
 	int64_t length;
 	bool *to;
@@ -109,14 +108,12 @@ struct telling {
 static bool all_told(void *arg)
 {
 	const struct telling *t = arg;
-	int64_t left = bgdma_counter_read(t->counter);
-	uint32_t i;
 
-	for (i = 0; left > 0 && i < t->rma->size; i++)
-		if (t->to[i] && t->rma->peer[i].down)
-			left -= t->length;
+	/* What could not get to one who died the engine has taken off. */
+	if (bgdma_unlikely(bgdma_counter_failed(t->counter)))
+		(void)bgdma_counter_clear_error(t->counter);
 	bgdma_counter_clear_hit(t->counter);
-	return left <= 0 || bgdma_counter_read(t->counter) <= 0;
+	return bgdma_counter_read(t->counter) <= 0;
 }
 
 static int tell_each(struct bgdma_window *window, const struct telling *t,
@@ -165,7 +162,7 @@ static int attach_tell(struct bgdma_window *window, const struct attached *a,
 		.length = __cpu_to_le64(length),
 		.region = __cpu_to_le32(a->handle),
 	};
-	struct telling t = { .rma = rma, .length = sizeof(wire) };
+	struct telling t = { .length = sizeof(wire) };
 	int ret, waited;
 
 	t.to = calloc(rma->size, sizeof(*t.to));
@@ -178,7 +175,8 @@ static int attach_tell(struct bgdma_window *window, const struct attached *a,
 	ret = tell_each(window, &t, &wire);
 	bgdma_counter_enable(t.counter, true);
 	waited = rma_wait(rma, all_told, &t);
-	/* What is on the way to one who died may still move it: it stays. */
+	bgdma_counter_enable(t.counter, false);
+	/* What is on the way, as we may not wait here, still moves it: it stays. */
 	if (bgdma_counter_read(t.counter) <= 0)
 		(void)bgdma_counter_free(t.counter);
 	if (!ret)
