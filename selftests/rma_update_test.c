@@ -352,6 +352,56 @@ TEST(update_strided_and_indexed)
 	EXPECT_TRUE(job_run(2, matrix, NULL, -1));
 }
 
+/* What there is of an element in memory of eight bytes that is fetched. */
+static uint64_t fetched(struct accessor *a, struct bgdma_rma_epoch *e,
+			uint64_t at)
+{
+	must(get(a, e, 0, 8, at));
+	must(bgdma_epoch_flush(e));
+	return *(uint64_t *)(void *)a->local;
+}
+
+/* Of an operand the low bits count; and what a swap finds may go nowhere. */
+static int operands(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_update_attr u = {
+		.op = BGDMA_RMA_LOR, .type = BGDMA_ATOMIC_U32, .count = 1,
+		.at = rank * 16, .operand = 7ULL << 32,
+	};
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+
+	(void)arg;
+	(void)size;
+	if (opened(&a, &e))
+		return 1;
+	require_is(0, bgdma_epoch_update(e, &u));
+	require_is(0, fetched(&a, e, u.at));
+	u.operand |= 4;
+	require_is(0, bgdma_epoch_update(e, &u));
+	require_is(1, fetched(&a, e, u.at));
+	u.op = BGDMA_ATOMIC_CAS;
+	u.compare = 2;
+	u.operand = 9;
+	require_is(0, bgdma_epoch_update(e, &u));
+	require_is(1, fetched(&a, e, u.at));
+	u.compare = 1;
+	require_is(0, bgdma_epoch_update(e, &u));
+	require_is(9, fetched(&a, e, u.at));
+	u.type = BGDMA_ATOMIC_U64;
+	u.compare = 9;
+	u.operand = 1ULL << 40;
+	require_is(0, bgdma_epoch_update(e, &u));
+	require_is(1ULL << 40, fetched(&a, e, u.at));
+	return closed(&a, e);
+}
+
+TEST(update_by_the_low_bits_and_to_nowhere)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, operands, NULL, -1));
+}
+
 /* All take numbers, each of which comes once; and a lock by swapping. */
 static int tickets(uint32_t rank, uint32_t size, void *arg)
 {

@@ -339,7 +339,7 @@ BGDMA_API int bgdma_epoch_update_sized(struct bgdma_rma_epoch *epoch,
  * Each element is updated at once; integers by the target's engine. Logical
  * operators, and arithmetic on floating point, are made here, from fetched
  * elements and compare-and-swap: these calls return when it is done, and each
- * try counts as a put.
+ * try counts as a put. So does a BGDMA_ATOMIC_CAS without @result.
  *
  * Return: as bgdma_epoch_put(); -ERANGE also outside of the regions of @local and
  * @result; -EINVAL also for what makes no sense, such as bitwise operators on

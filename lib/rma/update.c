@@ -57,7 +57,7 @@ static bool update_makes_sense(const struct bgdma_update_attr *a)
 	if (a->op == BGDMA_ATOMIC_READ)
 		return a->result.region;
 	if (a->op == BGDMA_ATOMIC_CAS)
-		return a->count == 1 && a->result.region;
+		return a->count == 1;
 	return a->count == 1 || a->local.region;
 }
 
@@ -94,7 +94,8 @@ static uint64_t operand(const struct bgdma_update_attr *a, uint32_t i,
 			uint32_t bytes)
 {
 	if (!a->local.region)
-		return a->operand;
+		return bytes == sizeof(uint64_t) ? a->operand :
+						   (uint32_t)a->operand;
 	return bits_read(place_memory(&a->local) + (uint64_t)i * bytes, bytes);
 }
 
@@ -243,6 +244,17 @@ static int scratch_atomic(struct bgdma_rma_epoch *e, unsigned int op, int type,
 	return ret;
 }
 
+/* The engine finds what is to be swapped where the old value goes. */
+static int swap_to_nowhere(struct bgdma_rma_epoch *e,
+			   const struct bgdma_update_attr *a, int type,
+			   uint32_t bytes, struct bgdma_at to)
+{
+	uint64_t bits = operand(a, 0, bytes);
+
+	return scratch_atomic(e, BGDMA_ATOMIC_CAS, type, bytes, to, a->compare,
+			      &bits);
+}
+
 static int element_by_us(struct bgdma_rma_epoch *e,
 			 const struct bgdma_update_attr *a, int type,
 			 uint32_t bytes, struct bgdma_at to, uint64_t with,
@@ -326,6 +338,8 @@ static int update_one(struct bgdma_rma_epoch *e,
 	ret = update_place(e, a, bytes, &to);
 	if (bgdma_unlikely(ret))
 		return ret;
+	if (a->op == BGDMA_ATOMIC_CAS && !a->result.region)
+		return swap_to_nowhere(e, a, type, bytes, to);
 	return by_engine(a->op, a->type) ?
 	       update_by_engine(e, a, type, bytes, to) :
 	       update_by_us(e, a, type, bytes, to);
