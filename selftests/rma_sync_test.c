@@ -170,6 +170,35 @@ TEST(lock_and_unlock)
 	EXPECT_TRUE(job_run(1, locks, NULL, -1));
 }
 
+/* A lock in the epoch of a fence: what is not locked is not to be unlocked. */
+static int locked_in_fence(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_update_attr add = addition(0, 1);
+	uint32_t next = (rank + 1) % size, other = (rank + 2) % size;
+	struct accessor a = { 0 };
+
+	(void)arg;
+	require_is(0, accessor_open(&a));
+	require_is(0, bgdma_window_fence(a.window, 0));
+	require_is(0, bgdma_window_update(a.window, next, &add));
+	require_is(0, bgdma_window_lock(a.window, other, 0));
+	require_is(0, bgdma_window_update(a.window, other, &add));
+	require_is(-ENOLCK, bgdma_window_unlock(a.window, next));
+	require_is(-EALREADY, bgdma_window_fence(a.window, 0));
+	require_is(0, bgdma_window_unlock(a.window, other));
+	require_is(-ENOLCK, bgdma_window_unlock(a.window, other));
+	require_is(0, bgdma_window_update(a.window, next, &add));
+	require_is(0, meet(&a));
+	require_is(3, *(uint64_t *)(void *)a.own);
+	return accessor_close(&a);
+}
+
+TEST(lock_in_the_epoch_of_a_fence)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, locked_in_fence, NULL, -1));
+}
+
 /* Who is refused gets -EBUSY, and can come again. */
 static int refused(uint32_t rank, uint32_t size, void *arg)
 {

@@ -128,21 +128,27 @@ int bgdma_window_lock(struct bgdma_window *window, uint32_t target,
 		return ret;
 	rma_lock(window->rma);
 	window->locks++;
+	window->peer[target].locked = true;
 	rma_unlock(window->rma);
 	return 0;
 }
 
 int bgdma_window_unlock(struct bgdma_window *window, uint32_t target)
 {
-	struct bgdma_rma_epoch *e;
+	struct bgdma_rma_epoch *e = NULL;
+	struct window_peer *peer;
 
-	if (target >= window->rma->size || !window->locks)
+	if (target >= window->rma->size)
 		return -ENOLCK;
+	peer = &window->peer[target];
 	rma_lock(window->rma);
-	e = window->peer[target].access;
-	window->peer[target].access = NULL;
-	if (e)
+	/* Others may be of a fence. */
+	if (peer->locked) {
+		e = peer->access;
+		peer->access = NULL;
+		peer->locked = false;
 		window->locks--;
+	}
 	rma_unlock(window->rma);
 	return e ? bgdma_epoch_close(e) : -ENOLCK;
 }

@@ -97,6 +97,7 @@ struct window_peer {
 	uint16_t queue;
 	struct bgdma_rma_epoch *access;	/* of lock, fence or start */
 	bool beginning;			/* a thread waits for that */
+	bool locked;			/* it is a lock's */
 	int result;			/* of closing it, so far */
 	uint64_t end;			/* where its END is in the channel */
 	bool started;
