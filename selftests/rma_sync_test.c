@@ -460,7 +460,12 @@ static int neighbours(uint32_t rank, uint32_t size, void *arg)
 					  both[i] + k));
 	}
 	require(polls >= 50);
+	require_is(-ENOLCK, bgdma_window_wait(a.window));
 	require_is(0, bgdma_window_post(a.window, NULL, 0));
+	require_is(-EALREADY, bgdma_window_post(a.window, NULL, 0));
+	require_is(-EBUSY, bgdma_window_free(a.window));
+	require_is(0, bgdma_window_wait(a.window));
+	require_is(-ENOLCK, bgdma_window_wait(a.window));
 	require_is(0, bgdma_window_start(a.window, NULL, 0));
 	require_is(0, bgdma_window_complete(a.window));
 	require_is(-EINVAL, bgdma_window_post(a.window, &size, 1));

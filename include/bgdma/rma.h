@@ -196,7 +196,7 @@ BGDMA_API int bgdma_window_fence(struct bgdma_window *window,
  * bgdma_window_post() - let some processes access our memory
  * @window: window
  * @ranks: who, each once
- * @count: so many
+ * @count: so many; of nobody bgdma_window_wait() ends at once
  *
  * Does not wait for them.
  *

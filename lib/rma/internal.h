@@ -129,6 +129,7 @@ struct bgdma_window {
 	struct bgdma_rma_epoch *open;
 	enum access_mode mode;
 	uint32_t locks;			/* of bgdma_window_lock() */
+	bool posted;			/* and not waited for yet */
 	uint32_t *exposed;		/* whom post let */
 	uint32_t n_exposed;
 	uint64_t namings;		/* of ranks, by post or start */

@@ -138,8 +138,9 @@ int bgdma_window_post(struct bgdma_window *window, const uint32_t *ranks,
 
 	if (ret)
 		return ret;
-	if (window->n_exposed)
+	if (window->posted)
 		return -EALREADY;
+	window->posted = !count;
 	if (!count)
 		return 0;
 	window->exposed = malloc(count * sizeof(*ranks));
@@ -147,6 +148,7 @@ int bgdma_window_post(struct bgdma_window *window, const uint32_t *ranks,
 		return -ENOMEM;
 	memcpy(window->exposed, ranks, count * sizeof(*ranks));
 	window->n_exposed = count;
+	window->posted = true;
 	for (i = 0; i < count; i++) {
 		int sent = window_send(window, ranks[i], PACKET_POST, 0, NULL,
 				       0);
@@ -189,6 +191,7 @@ static int exposure_end(struct bgdma_window *window)
 	free(window->exposed);
 	window->exposed = NULL;
 	window->n_exposed = 0;
+	window->posted = false;
 	rma_unlock(window->rma);
 	return ret;
 }
@@ -197,7 +200,7 @@ int bgdma_window_wait(struct bgdma_window *window)
 {
 	int ret;
 
-	if (!window->n_exposed)
+	if (!window->posted)
 		return -ENOLCK;
 	ret = rma_wait(window->rma, completed, window);
 	return ret ? ret : exposure_end(window);
@@ -207,7 +210,7 @@ int bgdma_window_test(struct bgdma_window *window, bool *done)
 {
 	int ret;
 
-	if (!window->n_exposed)
+	if (!window->posted)
 		return -ENOLCK;
 	ret = bgdma_endpoint_wait_until(window->rma->ep, completed, window,
 					BGDMA_SPIN, 0);

@@ -350,7 +350,7 @@ int bgdma_window_free(struct bgdma_window *window)
 		return 0;
 	rma = window->rma;
 	rma_lock(rma);
-	open = window->open || window->n_exposed;
+	open = window->open || window->posted;
 	rma_unlock(rma);
 	if (open)
 		return -EBUSY;
