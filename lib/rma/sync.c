@@ -117,17 +117,22 @@ static int ranks_check(struct bgdma_window *window, const uint32_t *ranks,
 		       uint32_t count)
 {
 	uint32_t i;
+	int ret = 0;
 
 	if (!count || !ranks)
 		return count ? -EINVAL : 0;
+	/* One thread may post while another starts. */
+	rma_lock(window->rma);
 	window->namings++;
-	for (i = 0; i < count; i++) {
+	for (i = 0; !ret && i < count; i++) {
 		if (ranks[i] >= window->rma->size ||
 		    window->peer[ranks[i]].named == window->namings)
-			return -EINVAL;
-		window->peer[ranks[i]].named = window->namings;
+			ret = -EINVAL;
+		else
+			window->peer[ranks[i]].named = window->namings;
 	}
-	return 0;
+	rma_unlock(window->rma);
+	return ret;
 }
 
 int bgdma_window_post(struct bgdma_window *window, const uint32_t *ranks,
