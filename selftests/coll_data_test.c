@@ -363,6 +363,42 @@ TEST_F(coll, dp8_blocks_of_all_sizes)
 	EXPECT_TRUE(job_run(5, uneven_parts, NULL, -1));
 }
 
+/* Where blocks are each member says for itself; of what size, all the same. */
+static int own_places(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_collective what = { .kind = BGDMA_ALLGATHER, .bytes = 8 };
+	uint64_t at[RANKS_MAX], bytes[RANKS_MAX], own, out[3 * RANKS_MAX];
+	struct caller c = { 0 };
+	uint32_t i, k;
+
+	(void)arg;
+	require_is(0, open_world(&c));
+	for (i = 0; i < size; i++) {
+		at[i] = 8 * ((uint64_t)size - i + rank);
+		bytes[i] = 8;
+	}
+	for (k = 0; k < 4; k++) {
+		memset(out, 0xee, sizeof(out));
+		own = 100 * k + rank;
+		what.in = &own;
+		what.out = out;
+		what.out_blocks.at = rank % 2 ? at : NULL;
+		what.out_blocks.bytes = k % 2 && rank / 2 ? bytes : NULL;
+		what.algorithm = k / 2 ? BGDMA_DOUBLING : BGDMA_ALGORITHM_AUTO;
+		require_is(0, bgdma_coll_run(c.group, &what));
+		for (i = 0; i < size; i++)
+			require_is(100 * k + i,
+				   out[rank % 2 ? at[i] / 8 : i]);
+	}
+	return caller_close(&c);
+}
+
+TEST_F(coll, dp8_blocks_where_each_wants_them)
+{
+	partition_new("4x2x1", "");
+	EXPECT_TRUE(job_run(7, own_places, NULL, -1));
+}
+
 /* ---- Order -------------------------------------------------------------- */
 
 /* x to a * x + b: one after the other is another of these. */

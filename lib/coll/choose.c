@@ -95,27 +95,6 @@ static bool engines_can(const struct bgdma_coll_group *g,
 	return bytes <= BGDMA_LENGTH_MAX;
 }
 
-/* With a ring each block is added up from another member on. */
-static bool is_possible(const struct bgdma_coll_group *g,
-			const struct bgdma_collective *what,
-			unsigned int algorithm)
-{
-	if (algorithm >= BGDMA_ALGORITHM_COUNT ||
-	    !builder[what->kind][algorithm])
-		return false;
-	if (algorithm == BGDMA_ENGINES)
-		return engines_can(g, what);
-	if (is_reduction(what) && algorithm == BGDMA_RING)
-		return !is_ordered(what->op);
-	if (what->kind != BGDMA_ALLGATHER || algorithm != BGDMA_DOUBLING)
-		return true;
-	/* Blocks travel together. */
-	return !what->out_blocks.bytes && !what->out_blocks.at &&
-	       what->bytes <= BGDMA_RENDEZVOUS_MAX / g->size;
-}
-
-/* ---- Which is the fastest ----------------------------------------------- */
-
 /* As all members see it: of a block, or on the average. */
 static uint64_t bytes_of(const struct bgdma_coll_group *g,
 			 const struct bgdma_collective *what)
@@ -132,6 +111,40 @@ static uint64_t bytes_of(const struct bgdma_coll_group *g,
 		sum += bytes[i];
 	return sum / (g->size ? g->size : 1);
 }
+
+/* Whether all blocks are of one size, which all members know; where is their own. */
+static bool is_even(const struct bgdma_coll_group *g,
+		    const struct bgdma_collective *what)
+{
+	const uint64_t *bytes = what->out_blocks.bytes;
+	uint32_t i;
+
+	for (i = 1; bytes && i < g->size; i++)
+		if (bytes[i] != bytes[0])
+			return false;
+	return true;
+}
+
+/* With a ring each block is added up from another member on. */
+static bool is_possible(const struct bgdma_coll_group *g,
+			const struct bgdma_collective *what,
+			unsigned int algorithm)
+{
+	if (algorithm >= BGDMA_ALGORITHM_COUNT ||
+	    !builder[what->kind][algorithm])
+		return false;
+	if (algorithm == BGDMA_ENGINES)
+		return engines_can(g, what);
+	if (is_reduction(what) && algorithm == BGDMA_RING)
+		return !is_ordered(what->op);
+	if (what->kind != BGDMA_ALLGATHER || algorithm != BGDMA_DOUBLING)
+		return true;
+	/* Blocks travel together. */
+	return is_even(g, what) &&
+	       bytes_of(g, what) <= BGDMA_RENDEZVOUS_MAX / g->size;
+}
+
+/* ---- Which is the fastest ----------------------------------------------- */
 
 /* Members that a ring is faster for: of two each saves half of making a sum. */
 static uint32_t ring_least(const struct bgdma_coll_group *g,

@@ -71,6 +71,24 @@ void allgather_ring(struct bgdma_coll_request *r,
 	ring_gather(r, what->out, out);
 }
 
+/* From the own block on, the last before the first. */
+static void turned_place(struct bgdma_coll_request *r, void *to, const char *all,
+			 const struct layout *out)
+{
+	const struct bgdma_coll_group *g = r->group;
+	uint64_t bytes = block_bytes(out, 0);
+	uint32_t i;
+
+	for (i = 0; out->at && i < g->size; i++)
+		add_copy(r, block_of(to, out, after(g, i)), all + bytes * i,
+			 bytes);
+	if (out->at)
+		return;
+	add_copy(r, plus(to, bytes * g->rank), all,
+		 bytes * (g->size - g->rank));
+	add_copy(r, to, all + bytes * (g->size - g->rank), bytes * g->rank);
+}
+
 /*
  * Each has the blocks of so many members from itself on, and gets those of as many
  * behind them; in the end they are turned to where they belong.
@@ -80,7 +98,7 @@ void allgather_doubling(struct bgdma_coll_request *r,
 			const struct layout *in, const struct layout *out)
 {
 	const struct bgdma_coll_group *g = r->group;
-	uint64_t bytes = what->bytes;
+	uint64_t bytes = block_bytes(out, 0);
 	uint32_t have = 1, more;
 	const void *own = what->in;
 	char *all;
@@ -97,10 +115,8 @@ void allgather_doubling(struct bgdma_coll_request *r,
 		add_send(r, before(g, have), all, bytes * more);
 		add_round(r);
 	}
-	add_copy(r, block_of(what->out, out, g->rank), all,
-		 bytes * (g->size - g->rank));
-	add_copy(r, what->out, plus(all, bytes * (g->size - g->rank)),
-		 bytes * g->rank);
+	if (all)
+		turned_place(r, what->out, all, out);
 }
 
 /* ---- All-to-all --------------------------------------------------------- */
