@@ -4,6 +4,7 @@
  */
 #include "kselftest_harness.h"
 #include "rma_util.h"
+#include "sys_forge.h"
 
 static uint8_t memory[2 * WINDOW] PINNED;
 
@@ -62,6 +63,56 @@ TEST(window_that_could_not_grow)
 {
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, again, NULL, -1));
+}
+
+/* ---- More than there may be ----------------------------------------------- */
+
+enum { ATTACH = 4 };
+
+static uint64_t malformed(struct accessor *a)
+{
+	struct bgdma_endpoint_stats stats;
+
+	(void)bgdma_endpoint_progress(a->m.ep, 64);
+	bgdma_endpoint_stats(a->m.ep, &stats);
+	return stats.trouble[BGDMA_TROUBLE_MALFORMED];
+}
+
+/* Rank 1 says that it attaches, again and again: rank 0 keeps so many. */
+static int crowding(uint32_t rank, uint32_t size, void *arg)
+{
+	__le32 data[6] = { 0, 0, 8, 0, 1, 0 };
+	struct accessor a = { 0 };
+	struct module module;
+	struct forger f;
+	uint32_t i, id;
+
+	(void)arg;
+	(void)size;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 },
+				       &dynamic));
+	require_is(0, meet(&a));
+	if (rank == 1) {
+		module = (struct module){ .m = a.m };
+		require_is(0, forger_open(&f, &module));
+		id = forge_id("rma", "window");
+		for (i = 0; i < BGDMA_ATTACHED_MAX + 3; i++) {
+			data[0] = 4096 + 16 * i;
+			require_is(0, forge(&f, 0, DATA_FIFO, id, ATTACH << 8,
+					    data, sizeof(data)));
+		}
+	} else {
+		require(until(malformed(&a) == 3));
+	}
+	require_is(0, bgdma_job_fence(a.m.job));
+	return accessor_leave(&a);
+}
+
+TEST(x2_window_grows_so_far)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, crowding, NULL, -1));
 }
 
 /* ---- When the others are told ------------------------------------------- */

@@ -48,6 +48,7 @@ static const struct forgery forgeries[] = {
 	{ .kind = BARRIER, .detail = 127 | ROUND_BROKEN },
 	/* Nothing can be attached to this window, or not so. */
 	{ .kind = ATTACH },
+	{ .kind = ATTACH, .length = 24, .data = { 4096, 0, 16, 0, 1 } },
 	{ .kind = ATTACH, .length = 24, .data = { 0xfffff000, 0xffffffff,
 						  0xffffffff, 0xffffffff, 1 } },
 	/* Invitations and ends of its own that nobody has waited for. */

@@ -212,6 +212,9 @@ bgdma_window_region(const struct bgdma_window *window);
 BGDMA_API uint64_t bgdma_window_length(const struct bgdma_window *window,
 				       uint32_t rank);
 
+/* Pieces of memory that a process can have attached to a window. */
+#define BGDMA_ATTACHED_MAX	4096
+
 /**
  * bgdma_window_attach() - let memory be part of a dynamic window
  * @window: dynamic window
@@ -225,7 +228,8 @@ BGDMA_API uint64_t bgdma_window_length(const struct bgdma_window *window,
  * room, for which it waits: who synchronizes with this process in whatever way
  * may access it.
  *
- * Return: 0; -EINVAL; -EEXIST part of it is attached; what
+ * Return: 0; -EINVAL; -EEXIST part of it is attached; -ENOSPC there are
+ * BGDMA_ATTACHED_MAX pieces; what
  * bgdma_region_register() and bgdma_counter_alloc() return. If it fails nothing is
  * attached.
  */

@@ -59,21 +59,24 @@ void attached_free(struct attached *list, bool regions)
 int on_attach(struct bgdma_window *window, uint32_t rank,
 	      const struct bgdma_packet *packet)
 {
-	struct attached **list = &window->peer[rank].attached, *a;
+	struct window_peer *peer = &window->peer[rank];
+	struct attached **list = &peer->attached, *a;
 	struct attach_wire wire;
 	uint64_t addr, length;
 
-	if (packet->bytes != sizeof(wire))
+	if (packet->bytes != sizeof(wire) || !window->attr.dynamic)
 		return -EBADMSG;
 	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
 	addr = __le64_to_cpu(wire.addr);
 	length = __le64_to_cpu(wire.length);
 	if (!length) {
 		a = attached_take(list, addr);
+		peer->pieces -= !!a;
 		free(a);
 		return a ? 0 : -EBADMSG;
 	}
-	if (addr + length < addr || overlaps(*list, addr, length))
+	if (addr + length < addr || overlaps(*list, addr, length) ||
+	    peer->pieces >= BGDMA_ATTACHED_MAX)
 		return -EBADMSG;
 	a = calloc(1, sizeof(*a));
 	if (!a)
@@ -83,6 +86,7 @@ int on_attach(struct bgdma_window *window, uint32_t rank,
 	a->handle = __le32_to_cpu(wire.region);
 	a->next = *list;
 	*list = a;
+	peer->pieces++;
 	return 0;
 }
 
@@ -191,7 +195,8 @@ int bgdma_window_attach(struct bgdma_window *window, void *addr,
 			uint64_t length)
 {
 	struct bgdma_rma *rma = window->rma;
-	struct attached **list = &window->peer[rma->rank].attached, *a;
+	struct window_peer *own = &window->peer[rma->rank];
+	struct attached **list = &own->attached, *a;
 	uint64_t start = (uintptr_t)addr;
 	int ret;
 
@@ -199,6 +204,8 @@ int bgdma_window_attach(struct bgdma_window *window, void *addr,
 		return -EINVAL;
 	if (overlaps(*list, start, length))
 		return -EEXIST;
+	if (own->pieces >= BGDMA_ATTACHED_MAX)
+		return -ENOSPC;
 	a = calloc(1, sizeof(*a));
 	if (!a)
 		return -ENOMEM;
@@ -219,12 +226,14 @@ int bgdma_window_attach(struct bgdma_window *window, void *addr,
 	rma_lock(rma);
 	a->next = *list;
 	*list = a;
+	own->pieces++;
 	rma_unlock(rma);
 	ret = attach_tell(window, a, length);
 	if (!ret)
 		return 0;
 	rma_lock(rma);
 	(void)attached_take(list, start);
+	own->pieces--;
 	rma_unlock(rma);
 	a->next = NULL;
 	attached_free(a, true);
@@ -239,6 +248,7 @@ int bgdma_window_detach(struct bgdma_window *window, void *addr)
 
 	rma_lock(rma);
 	a = attached_take(&window->peer[rma->rank].attached, (uintptr_t)addr);
+	window->peer[rma->rank].pieces -= !!a;
 	rma_unlock(rma);
 	if (!a)
 		return -ENOENT;

@@ -105,6 +105,7 @@ struct window_peer {
 	uint32_t posts;			/* not yet used */
 	uint32_t completes;
 	struct attached *attached;
+	uint32_t pieces;		/* of these */
 };
 
 /* What accesses without an own lock belong to. */
