@@ -387,6 +387,46 @@ TEST_F_TIMEOUT(counter, dma4_software_adds_while_the_engine_runs, 120)
 	EXPECT_FALSE(counter_error(&b->n, REC, b->rc));
 }
 
+#define USES	300
+
+/*
+ * The owner puts a counter to its next use while pieces land that name the one
+ * before: they are not counted any more. Just when the engine looks there is
+ * still a moment, so this is not asked of all.
+ */
+TEST_F(counter, x2_what_lands_late_is_no_part_of_the_next_use)
+{
+	struct end *a = &self->a, *b = &self->b;
+	__u32 slot = BGDMA_HANDLE_SLOT(b->rc), gen, i, late = 0;
+	struct bgdma_counter_cell *c = cell(&b->n, REC, slot);
+	struct bgdma_desc d = d_put_counted(a, b, BGDMA_NONE, b->rc, 16 * KIB);
+	__s64 before, next;
+	__u64 last = 0;
+	int use;
+
+	for (use = 0; use < USES; use++) {
+		gen = (__u16)(c->lease_gen + 1) ?: 1;
+		store(&c->lease_gen, gen);
+		d.rec_ctr = htole32(BGDMA_HANDLE(slot, gen));
+		counter_add(&b->n, REC, slot, 1 << 20);
+		before = value(&b->n, REC, slot);
+		for (i = 0; i < 8; i++)
+			last = put_in(&a->inj, &d);
+		post(&a->inj);
+		doorbell(&a->n, BGDMA_DOORBELL_POOL);
+		ASSERT_TRUE(until(value(&b->n, REC, slot) != before));
+		store(&c->lease_gen, (__u16)(gen + 1) ?: 1);
+		next = value(&b->n, REC, slot);
+		while (load(&a->inj.kern->done) <= last)
+			if (outcome(&a->inj, last) != BGDMA_OK)
+				must(clear_error(&a->n, BGDMA_KIND_INJ_FIFO,
+						 a->inj.id, 0));
+		late += value(&b->n, REC, slot) != next;
+		counter_add(&b->n, REC, slot, -value(&b->n, REC, slot));
+	}
+	EXPECT_GT(USES / 10, late);
+}
+
 /* ---- Transfers that fail ---------------------------------------------- */
 
 /*

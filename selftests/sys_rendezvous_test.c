@@ -378,6 +378,56 @@ TEST(lc3_a_failed_message_leaves_the_others_alone)
 	EXPECT_TRUE(job_run(2, gone, &attr, -1));
 }
 
+#define FAILURES	150	/* more than there are counters */
+
+/* Counters of messages that fail serve others, however many these are. */
+static int failures(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[5000];
+	struct bgdma_counter_stats stats;
+	struct bgdma_region *region;
+	struct bgdma_ctx *ctx;
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	ctx = bgdma_endpoint_ctx(module.m.ep);
+	for (i = 0; i < FAILURES; i++) {
+		if (rank == 0) {
+			require_is(0, bgdma_region_register(ctx, mem,
+					sizeof(mem), BGDMA_LOCAL_READ,
+					&region));
+			/* Nobody may read it. */
+			require_is(0, announce(&module,
+					(struct bgdma_rendezvous_attr){
+					.dest = 1, .word = i,
+					.length = sizeof(mem),
+					.from = { region, 0 } }));
+		} else {
+			require_is(0, take_next(&module, i,
+					(struct bgdma_accept_attr){
+					.length = sizeof(mem), .data = mem }));
+		}
+		require_is(0, until_count(&module, &module.ended, i + 1));
+		require(module.last);
+		if (rank == 0)
+			require_is(0, bgdma_region_free(region));
+	}
+	bgdma_counters_used(module.m.ep, rank == 0 ? BGDMA_INJECTION :
+			    BGDMA_RECEPTION, &stats);
+	require_is(FAILURES, stats.exclusive);
+	require_is(0, stats.shared);
+	return module_close(&module);
+}
+
+TEST(lc6_counters_of_messages_that_fail_come_back)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, failures, NULL, -1));
+}
+
 /* Rank 2 dies with messages of all kinds under way, to and from it. */
 static int death(uint32_t rank, uint32_t size, void *arg)
 {

@@ -60,6 +60,14 @@ static __always_inline int bgdma_counter_at(struct bgdma_ctx *ctx,
 	return slot;
 }
 
+/* Is a counter that was found by a handle still in the use that this names? */
+static inline bool bgdma_counter_is(const struct bgdma_ctx *ctx,
+				    unsigned int kind, u32 slot, u32 handle)
+{
+	return READ_ONCE(ctx->cells[kind][slot].lease_gen) ==
+	       BGDMA_HANDLE_GEN(handle);
+}
+
 void bgdma_counter_alert(struct bgdma_ctx *ctx, unsigned int kind, u32 slot);
 void bgdma_counter_low(struct bgdma_ctx *ctx, unsigned int kind, u32 slot,
 		       s64 value);

@@ -78,12 +78,18 @@ static __always_inline int bgdma_rec_slot(struct bgdma_ctx *ctx,
 	return slot;
 }
 
-/* The last piece, of @n bytes, is visible: count what was not counted yet. */
+/*
+ * The last piece, of @n bytes, is visible: count what was not counted yet. Since
+ * the counter was found its owner may have put it to another use, which that is
+ * no part of.
+ */
 static __always_inline void bgdma_rec_count(struct bgdma_ctx *ctx,
 					    struct bgdma_stream *s, int slot,
 					    u32 n)
 {
-	if (slot >= 0)
+	if (slot >= 0 &&
+	    likely(bgdma_counter_is(ctx, BGDMA_RECEPTION, slot,
+				    le32_to_cpu(s->x.desc.rec_ctr))))
 		bgdma_counter_sub(ctx, BGDMA_RECEPTION, slot,
 				  s->x.desc.flags & BGDMA_DESC_OPS ? 1 : n);
 }
@@ -193,12 +199,13 @@ bgdma_land_put(struct bgdma_ctx *ctx, struct bgdma_stream *s, const void *from,
 	bgdma_region_write(region, off, from, payload, n);
 	bgdma_land_leave(s, gate, who, whole ||
 			 done + n == le32_to_cpu(x->desc.length));
-	bgdma_busy_put(&region->busy);
 	trace_bgdma_packet(ctx, s, n);
 	if (whole)
 		bgdma_rec_count(ctx, s, slot, n);
 	else
 		bgdma_rec_count_last(ctx, s, slot, n);
+	/* Who has freed the region knows that nothing of it is to be counted. */
+	bgdma_busy_put(&region->busy);
 	return BGDMA_STEP_DONE;
 }
 

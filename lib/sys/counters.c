@@ -21,7 +21,8 @@ int pool_create(struct bgdma_endpoint *ep, unsigned int kind, uint32_t count)
 	pool->counter = calloc(count, sizeof(struct bgdma_counter *));
 	pool->user = calloc(count, sizeof(struct request *));
 	pool->free = calloc(count, sizeof(*pool->free));
-	if (!pool->counter || !pool->user || !pool->free)
+	pool->stale = calloc(count, sizeof(*pool->stale));
+	if (!pool->counter || !pool->user || !pool->free || !pool->stale)
 		return -ENOMEM;
 	ret = bgdma_counter_alloc_many(ep->ctx, kind, count, 0, pool->counter);
 	if (ret)
@@ -33,7 +34,6 @@ int pool_create(struct bgdma_endpoint *ep, unsigned int kind, uint32_t count)
 	for (i = count - 1; i > SHARED; i--) {
 		bgdma_counter_lease(pool->counter[i], BGDMA_RANK_NOBODY,
 				    BGDMA_CTX_ANY);
-		bgdma_counter_enable(pool->counter[i], true);
 		if (ep->attr.counters == BGDMA_COUNTERS_AUTO)
 			pool->free[pool->n_free++] = i;
 	}
@@ -45,36 +45,13 @@ void pool_destroy(struct pool *pool)
 	free(pool->counter);
 	free(pool->user);
 	free(pool->free);
+	free(pool->stale);
 }
 
 struct bgdma_counter *pool_counter(const struct pool *pool,
 				   const struct request *r)
 {
 	return pool->counter[r->counter];
-}
-
-uint32_t pool_take(struct pool *pool, struct request *r,
-		   const struct bgdma_peer *peer)
-{
-	struct bgdma_counter *counter;
-	uint32_t slot;
-
-	if (!pool->n_free) {
-		r->counter = SHARED;
-		pool->sharing++;
-		pool->stats.shared++;
-		return bgdma_counter_handle(pool->counter[SHARED]);
-	}
-	r->counter = pool->free[--pool->n_free];
-	r->exclusive = true;
-	counter = pool->counter[r->counter];
-	slot = pool->first + r->counter;
-	pool->user[r->counter] = r;
-	pool->busy[slot / 64] |= 1ULL << slot % 64;
-	pool->stats.exclusive++;
-	pool->stats.busy++;
-	bgdma_counter_clear_hit(counter);
-	return bgdma_counter_lease(counter, peer->node, peer->ctx);
 }
 
 /*
@@ -91,6 +68,54 @@ static void counter_reset(struct bgdma_counter *counter)
 	if (left)
 		bgdma_counter_add(counter, -left);
 	bgdma_counter_clear_hit(counter);
+}
+
+/*
+ * An engine that is about to count for a message that failed may have found its
+ * counter before that was given back: so this waits until no engine relies on what
+ * it found, by a grant that is taken back, once for all of them.
+ */
+static void stale_recover(struct bgdma_endpoint *ep, struct pool *pool)
+{
+	const struct bgdma_ctx_info *info = bgdma_ctx_info(ep->ctx);
+	const struct bgdma_grant_attr self = {
+		.rank = info->rank, .ctx = info->ctx,
+		.incarnation = info->incarnation, .rights = BGDMA_RIGHT_READ,
+	};
+	uint32_t id;
+
+	if (bgdma_region_grant(ep->copies, &self, &id) ||
+	    bgdma_revoke(ep->ctx, id))
+		return;
+	while (pool->n_stale)
+		pool->free[pool->n_free++] = pool->stale[--pool->n_stale];
+}
+
+uint32_t pool_take(struct bgdma_endpoint *ep, struct pool *pool,
+		   struct request *r, const struct bgdma_peer *peer)
+{
+	struct bgdma_counter *counter;
+	uint32_t slot;
+
+	if (bgdma_unlikely(!pool->n_free && pool->n_stale))
+		stale_recover(ep, pool);
+	if (!pool->n_free) {
+		r->counter = SHARED;
+		pool->sharing++;
+		pool->stats.shared++;
+		return bgdma_counter_handle(pool->counter[SHARED]);
+	}
+	r->counter = pool->free[--pool->n_free];
+	r->exclusive = true;
+	counter = pool->counter[r->counter];
+	slot = pool->first + r->counter;
+	pool->user[r->counter] = r;
+	pool->busy[slot / 64] |= 1ULL << slot % 64;
+	pool->stats.exclusive++;
+	pool->stats.busy++;
+	counter_reset(counter);
+	bgdma_counter_enable(counter, true);
+	return bgdma_counter_lease(counter, peer->node, peer->ctx);
 }
 
 /*
@@ -118,10 +143,15 @@ void pool_give(struct pool *pool, struct request *r, bool failed)
 	}
 	/* Whatever is still under way for it finds another generation. */
 	bgdma_counter_lease(counter, BGDMA_RANK_NOBODY, BGDMA_CTX_ANY);
-	counter_reset(counter);
+	/* Until the next use nothing that happens to it is to wake anybody. */
+	bgdma_counter_enable(counter, false);
+	/* At zero all was counted. */
+	if (failed || bgdma_counter_read(counter))
+		pool->stale[pool->n_stale++] = r->counter;
+	else
+		pool->free[pool->n_free++] = r->counter;
 	pool->user[r->counter] = NULL;
 	pool->busy[slot / 64] &= ~(1ULL << slot % 64);
-	pool->free[pool->n_free++] = r->counter;
 	pool->stats.busy--;
 }
 

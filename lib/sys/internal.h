@@ -177,6 +177,8 @@ struct pool {
 	struct request **user;
 	uint32_t *free;
 	uint32_t n_free;
+	uint32_t *stale;		/* free once no engine counts there */
+	uint32_t n_stale;
 	uint32_t first;			/* slot of the first */
 	uint32_t sharing;		/* requests without one */
 	bool dirty;			/* one of these has failed */
@@ -369,8 +371,8 @@ void modules_release(struct bgdma_endpoint *ep);
 int pool_create(struct bgdma_endpoint *ep, unsigned int kind, uint32_t count);
 void pool_destroy(struct pool *pool);
 /* Give a request its counter, or the shared one: its handle. */
-uint32_t pool_take(struct pool *pool, struct request *r,
-		   const struct bgdma_peer *peer);
+uint32_t pool_take(struct bgdma_endpoint *ep, struct pool *pool,
+		   struct request *r, const struct bgdma_peer *peer);
 void pool_give(struct pool *pool, struct request *r, bool failed);
 struct bgdma_counter *pool_counter(const struct pool *pool,
 				   const struct request *r);

@@ -81,7 +81,7 @@ static int rts_send(struct bgdma_endpoint *ep, const struct operation *op,
 		from.region = bgdma_region_handle(r->region);
 		from.offset = 0;
 	}
-	r->handle = pool_take(&ep->pool[BGDMA_INJECTION], r,
+	r->handle = pool_take(ep, &ep->pool[BGDMA_INJECTION], r,
 			      &ep->peer[r->rank].at);
 	counter = pool_counter(&ep->pool[BGDMA_INJECTION], r);
 	flags = (r->exclusive ? 0 : RTS_SHARED) |

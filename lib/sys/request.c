@@ -203,15 +203,16 @@ void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 {
 	uint32_t slot = r->token & TOKEN_SLOT_MASK;
 
-	if (r->handle)
-		pool_give(&ep->pool[r->target ? BGDMA_RECEPTION :
-						BGDMA_INJECTION], r, result);
 	if (r->by_copy && !result)
 		memcpy(r->addr, bgdma_region_addr(r->region), r->put);
 	if (r->target && r->addr)
 		memory_defined(r->addr, r->bytes);
 	if (r->region)
 		(void)bgdma_region_free(r->region);
+	/* After the region, with which those leave who count what they put there. */
+	if (r->handle)
+		pool_give(&ep->pool[r->target ? BGDMA_RECEPTION :
+						BGDMA_INJECTION], r, result);
 	chain_memory_end(ep, r, !result && !r->stopped && !r->halted &&
 				!r->doubt && !r->suspect);
 	request_unqueue(ep, r);

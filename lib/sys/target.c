@@ -349,7 +349,7 @@ static void accept_counter(struct bgdma_endpoint *ep, struct request *r)
 	r->put = r->bytes;
 	if (r->packets)
 		return;
-	r->handle = pool_take(pool, r, &ep->peer[r->rank].at);
+	r->handle = pool_take(ep, pool, r, &ep->peer[r->rank].at);
 	if (!r->exclusive && r->portions == 1)
 		r->put -= r->bytes < TAIL_BYTES ? r->bytes : TAIL_BYTES;
 	bgdma_counter_add(pool_counter(pool, r), (int64_t)r->put);
