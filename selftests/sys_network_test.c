@@ -199,6 +199,12 @@ static bool all_came(void *arg)
 	return true;
 }
 
+static bool never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
 /* ---- Two modules -------------------------------------------------------- */
 
 static int both(uint32_t rank, uint32_t size, void *arg)
@@ -255,6 +261,46 @@ TEST(dp4_who_does_not_take_it_yet)
 {
 	partition_new("8x1x1", "");
 	EXPECT_TRUE(job_run(JOB, refuses, NULL, -1));
+}
+
+/* ---- Waits --------------------------------------------------------------- */
+
+static bool sum_came(void *arg)
+{
+	const struct modules *all = arg;
+
+	return all->module[BLUE].sums;
+}
+
+/* What has ended is over: the next wait sleeps until there is something. */
+static int quiet(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct modules all;
+	struct bgdma_endpoint_stats before, after;
+	unsigned int i = 0;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, modules_open(&all));
+	require_is(0, sum_begin(&all, BLUE, 0, 8));
+	require_is(0, member_until(&all.m, sum_came, &all));
+	while (i++ < 100 &&
+	       bgdma_endpoint_wait(all.m.ep, 100000000) != -ETIMEDOUT)
+		;
+	bgdma_endpoint_stats(all.m.ep, &before);
+	require_is(-ETIMEDOUT, bgdma_endpoint_wait_until(all.m.ep, never, NULL,
+							 BGDMA_SLEEP,
+							 500000000));
+	bgdma_endpoint_stats(all.m.ep, &after);
+	require(after.sleeps <= before.sleeps + 2);
+	return modules_close(&all);
+}
+
+TEST(dp3_a_wait_after_a_collective_sleeps)
+{
+	partition_new("8x1x1", "");
+	EXPECT_TRUE(job_run(JOB, quiet, NULL, -1));
 }
 
 /* ---- What is no good ---------------------------------------------------- */

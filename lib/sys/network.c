@@ -92,13 +92,11 @@ static int network_objects(struct bgdma_network *net)
 	int ret;
 
 	ret = bgdma_inj_create(net->ep->ctx, &attr, &net->fifo);
-	if (!ret)
-		ret = bgdma_counter_alloc_many(net->ep->ctx, BGDMA_RECEPTION, 1,
-					       BGDMA_COUNTER_NO_UNDERFLOW,
-					       &net->ended);
-	if (!ret)
-		bgdma_counter_enable(net->ended, true);
-	return ret;
+	/* Packets tell of results, and an event of a break: it wakes nobody. */
+	return ret ? ret : bgdma_counter_alloc_many(net->ep->ctx,
+						    BGDMA_RECEPTION, 1,
+						    BGDMA_COUNTER_NO_UNDERFLOW,
+						    &net->ended);
 }
 
 static void network_free(struct bgdma_network *net)
