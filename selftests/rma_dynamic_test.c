@@ -219,4 +219,49 @@ TEST(x3_window_that_grows_when_one_has_died)
 	EXPECT_TRUE(job_run(3, telling, told, VICTIM));
 }
 
+/* ---- Windows that some could not make -------------------------------------- */
+
+enum { PART = 0, MADE = 1, GOES = 4, MAKERS = 6 };
+
+/*
+ * One tells nobody but rank 1 of its part, and dies: that one makes the window. In a
+ * barrier of so many the two have nothing to tell each other.
+ */
+static int partly(uint32_t rank, uint32_t size, void *arg)
+{
+	static const __le32 part[6] = { 0, 1, 1 };
+	const struct bgdma_window_attr attr = { .length = 4096 };
+	uint32_t *left = arg;
+	struct bgdma_window *second;
+	struct accessor a = { 0 };
+	struct module module;
+	struct forger f;
+
+	require_is(0, accessor_open(&a));
+	require_is(0, meet(&a));
+	if (rank == GOES) {
+		module = (struct module){ .m = a.m };
+		require_is(0, forger_open(&f, &module));
+		require_is(0, forge(&f, MADE, DATA_FIFO,
+				    forge_id("rma", "window"),
+				    1 << 16 | PART << 8, part, sizeof(part)));
+		raise(SIGKILL);
+	}
+	require_is(rank == MADE ? 0 : -EHOSTDOWN,
+		   bgdma_window_create(a.rma, &attr, &second));
+	if (rank == MADE) {
+		require_is(-EHOSTDOWN, bgdma_window_fence(second, 0));
+		require_is(-EHOSTDOWN, bgdma_window_free(second));
+	}
+	__atomic_fetch_add(left, 1, __ATOMIC_ACQ_REL);
+	require(until(load(left) == size - 1));
+	return accessor_leave(&a);
+}
+
+TEST(x3_window_that_is_made_by_some)
+{
+	partition_new("6x1x1", "");
+	EXPECT_TRUE(job_run(MAKERS, partly, shared(sizeof(uint32_t)), GOES));
+}
+
 TEST_HARNESS_MAIN

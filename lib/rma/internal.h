@@ -338,6 +338,7 @@ void barrier_arrived(struct bgdma_window *window, unsigned int number,
 bool barrier_is_from(const struct bgdma_window *window, unsigned int number,
 		     uint32_t rank);
 int window_barrier(struct bgdma_window *window);
+void barrier_refuse(struct bgdma_window *window);
 
 /* trap.c */
 int trap_create(struct bgdma_window *window);

@@ -110,6 +110,17 @@ int window_barrier(struct bgdma_window *window)
 	return result;
 }
 
+/* We take part in no barrier of a window: all that there will be are broken. */
+void barrier_refuse(struct bgdma_window *window)
+{
+	uint32_t size = window->rma->size, rank = window->rma->rank, step;
+	unsigned int number;
+
+	for (number = 0, step = 1; step < size; number++, step *= 2)
+		(void)window_send(window, (rank + step) % size, PACKET_BARRIER,
+				  number | BARRIER_BROKEN, NULL, 0);
+}
+
 /* ---- Exposure: post and wait ------------------------------------------- */
 
 /* Each is a process, and once: what comes from each is counted. */

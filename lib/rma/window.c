@@ -119,8 +119,10 @@ int on_window(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 		if (!window)
 			return -EAGAIN;
 	}
+	/* Late for one that could not be made: the others may not know yet. */
 	if (!window)
-		return -EBADMSG;
+		return number < rma->created && kind <= PACKET_BARRIER ?
+		       0 : -EBADMSG;
 	switch (kind) {
 	case PACKET_PART:
 		return on_part(window, rank, packet);
@@ -306,6 +308,8 @@ int bgdma_window_create_sized(struct bgdma_rma *rma,
 	if (!ret)
 		ret = parts_status(window);
 	if (ret) {
+		/* For others it may be made, if somebody died within this. */
+		barrier_refuse(window);
 		rma_lock(rma);
 		window_drop(window, true);
 		rma_unlock(rma);
