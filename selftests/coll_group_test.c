@@ -476,4 +476,33 @@ TEST_F_TIMEOUT(coll, ba3_packets_are_answered_or_not, 120)
 	}
 }
 
+/* Rank 1 asks for what there is not: nobody gets a group, and nobody waits. */
+static int nonsense(uint32_t rank, uint32_t size, void *arg)
+{
+	struct {
+		struct bgdma_split_attr attr;
+		uint64_t news;
+	} later = { .news = rank == 1 };
+	struct bgdma_split_attr attr = { .flags = rank == 1 ? 1U << 20 : 0 };
+	struct caller c = { 0 };
+
+	(void)arg;
+	require_is(0, caller_open(&c, 1));
+	require(bgdma_coll_split(c.coll, &attr, &c.group) == -EINVAL);
+	require_is(rank == 1 ? -E2BIG : -EINVAL,
+		   bgdma_coll_split_sized(c.coll, &later.attr, sizeof(later),
+					  &c.group));
+	attr.flags = 0;
+	require_is(0, bgdma_coll_split(c.coll, &attr, &c.group));
+	require_is(0, bgdma_coll_barrier(c.group));
+	place(0, size);
+	return caller_close(&c);
+}
+
+TEST_F_TIMEOUT(coll, ba1_all_fail_when_one_asks_for_nonsense, 60)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, nonsense, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

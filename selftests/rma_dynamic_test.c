@@ -264,4 +264,32 @@ TEST(x3_window_that_is_made_by_some)
 	EXPECT_TRUE(job_run(MAKERS, partly, shared(sizeof(uint32_t)), GOES));
 }
 
+/* Rank 1 asks for what this library does not know: nobody gets a window. */
+static int misunderstood(uint32_t rank, uint32_t size, void *arg)
+{
+	struct {
+		struct bgdma_window_attr attr;
+		uint64_t news;
+	} later = { .attr = { .length = 4096 }, .news = rank == 1 };
+	struct bgdma_window *second;
+	struct accessor a = { 0 };
+	uint32_t *left = arg;
+	int ret;
+
+	require_is(0, accessor_open(&a));
+	ret = bgdma_window_create_sized(a.rma, &later.attr, sizeof(later),
+					&second);
+	require(ret < 0);
+	__atomic_fetch_add(left, 1, __ATOMIC_ACQ_REL);
+	require(until(load(left) == size));
+	require_is(0, meet(&a));
+	return accessor_close(&a);
+}
+
+TEST(window_that_one_cannot_make)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, misunderstood, shared(sizeof(uint32_t)), -1));
+}
+
 TEST_HARNESS_MAIN

@@ -503,16 +503,21 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 	struct card own;
 	int ret, failed;
 
-	ret = attr_copy(&a, sizeof(a), attr, size);
-	if (ret)
-		return ret;
-	if (a.flags & ~(BGDMA_SPLIT_ENGINES | (BGDMA_SPLIT_ENGINES - 1)))
-		return -EINVAL;
 	if (!bgdma_endpoint_peer(coll->ep, 0))
 		return -ENOTCONN;
+	ret = attr_copy(&a, sizeof(a), attr, size);
+	if (!ret &&
+	    a.flags & ~(BGDMA_SPLIT_ENGINES | (BGDMA_SPLIT_ENGINES - 1)))
+		ret = -EINVAL;
+	/* The others wait for a card: that of one who means another split. */
+	if (ret)
+		a = (struct bgdma_split_attr){ .color = BGDMA_SPLIT_NONE,
+					       .flags = UINT32_MAX };
 	g = group_add(coll, a.flags, &failed);
 	if (!g)
 		return -ENOMEM;
+	if (ret)
+		failed = ret;
 	memset(&own, 0, sizeof(own));
 	own.color = a.color;
 	own.key = a.key;

@@ -282,6 +282,17 @@ static struct bgdma_window *window_own(struct bgdma_rma *rma)
 	return window;
 }
 
+/* Who has no memory for a window tells the others, who wait for its part. */
+static void window_refuse(struct bgdma_rma *rma, int status)
+{
+	struct bgdma_window window = { .rma = rma };
+
+	rma_lock(rma);
+	window.number = rma->created++;
+	rma_unlock(rma);
+	(void)parts_send(&window, status);
+}
+
 int bgdma_window_create_sized(struct bgdma_rma *rma,
 			      const struct bgdma_window_attr *attr, size_t size,
 			      struct bgdma_window **windowp)
@@ -290,16 +301,18 @@ int bgdma_window_create_sized(struct bgdma_rma *rma,
 	struct bgdma_window *window;
 	int ret, status;
 
-	ret = attr_copy(&own, sizeof(own), attr, size);
-	if (ret)
-		return ret;
 	if (!bgdma_endpoint_peer(rma->ep, 0))
 		return -ENOTCONN;
+	status = attr_copy(&own, sizeof(own), attr, size);
 	window = window_own(rma);
-	if (!window)
+	if (!window) {
+		window_refuse(rma, -ENOMEM);
 		return -ENOMEM;
-	window->attr = own;
-	status = queue_open(rma);
+	}
+	if (!status) {
+		window->attr = own;
+		status = queue_open(rma);
+	}
 	if (!status)
 		status = part_create(window);
 	ret = parts_send(window, status);
