@@ -575,4 +575,64 @@ TEST_F(coll, dp6_one_who_is_far_ahead_waits)
 	EXPECT_TRUE(job_run(3, far_ahead, NULL, -1));
 }
 
+/* ---- Later ones in front ---------------------------------------------------- */
+
+#define LATER		40
+#define LATER_BYTES	4000
+
+static void sum_of_one(struct bgdma_collective *what, uint64_t *value)
+{
+	*what = (struct bgdma_collective){
+		.kind = BGDMA_ALLREDUCE, .algorithm = BGDMA_DOUBLING,
+		.out = value, .count = 1, .op = &sum,
+	};
+}
+
+/*
+ * Rank 0 begins a sum, and then so many broadcasts that they take all credit, before
+ * rank 1 has given its part of the sum. Rank 2 begins none before it has the sum.
+ */
+static int overtaken(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_coll_request *r[LATER + 1] = { NULL };
+	struct bgdma_collective first, later = {
+		.kind = BGDMA_BROADCAST, .algorithm = BGDMA_LINEAR,
+		.bytes = LATER_BYTES,
+	};
+	static char bytes[LATER][LATER_BYTES];
+	struct caller c = { 0 };
+	uint64_t value = rank + 1;
+	uint32_t i;
+
+	(void)arg;
+	require_is(0, open_world(&c));
+	sum_of_one(&first, &value);
+	if (rank == 1)
+		require(until(load(&board->turn)));
+	require_is(0, bgdma_coll_start(c.group, &first, &r[LATER]));
+	if (rank == 2)
+		require_is(0, bgdma_coll_request_wait(&r[LATER], BGDMA_SLEEP,
+						      -1));
+	for (i = 0; i < LATER; i++) {
+		memset(bytes[i], rank ? 0 : (int)i + 1, LATER_BYTES);
+		later.out = bytes[i];
+		require_is(0, bgdma_coll_start(c.group, &later, &r[i]));
+	}
+	if (!rank)
+		store(&board->turn, 1);
+	for (i = 0; i <= LATER; i++)
+		require_is(0, bgdma_coll_request_wait(&r[i], BGDMA_SLEEP, -1));
+	require_is((uint64_t)size * (size + 1) / 2, value);
+	for (i = 0; i < LATER; i++)
+		require(bytes[i][0] == (char)(i + 1) &&
+			bytes[i][LATER_BYTES - 1] == (char)(i + 1));
+	return caller_close(&c);
+}
+
+TEST_F(coll, dp6_dp8_later_ones_do_not_keep_an_older_one)
+{
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(4, overtaken, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

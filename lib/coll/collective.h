@@ -115,7 +115,7 @@ struct early {
 
 /*
  * What goes between this process and another member.
- * @sends: that wait for credit or room, in order
+ * @sends: that wait for credit or room, in order; the oldest collective's pass
  * @recvs: that nothing has come for
  * @early, @early_last: in order
  * @into, @arriving: what the message that is arriving goes to, either
@@ -147,8 +147,9 @@ int partner_find(struct bgdma_coll *coll, uint64_t word, uint32_t rank,
 bgdma_packet_fn on_coll_give;
 /* Whether a member has no more with us than he may. */
 bool credit_held(struct bgdma_coll_group *g, struct partner *p, uint64_t bytes);
-/* Whether there is credit, and take it. */
-bool credit_take(struct bgdma_coll_group *g, struct partner *p, uint64_t bytes);
+/* Whether there is credit, and take it. @oldest: for the oldest collective. */
+bool credit_take(struct bgdma_coll_group *g, struct partner *p, uint64_t bytes,
+		 bool oldest);
 /* A message that somebody waited for is there: its bytes are his again. */
 void credit_owe(struct bgdma_coll_group *g, uint32_t number, uint64_t bytes);
 /* Give back what could not be given before. */
@@ -163,6 +164,8 @@ void act_send(struct act *act);
 void act_recv(struct act *act);
 /* What waits for credit or room. */
 void sends_go(struct bgdma_coll_group *g, uint32_t number);
+/* Another collective is the oldest: what of it waits behind others is tried. */
+void sends_pass(struct bgdma_coll_group *g);
 /* Nothing is sent or received any more. */
 void pieces_drop(struct bgdma_coll_group *g);
 int pieces_create(struct bgdma_coll_group *g);

@@ -4,6 +4,10 @@
  * So its memory is bounded, and a collective never refuses a packet, behind which
  * others would wait. Half of it is given back at a time; a message takes less than
  * the other half, so that nobody waits for what is not given back.
+ *
+ * What is there for later collectives may take all of it. So the oldest of a member
+ * may have one message more, which is given back at once: of all members the one
+ * with the oldest goes on, and nobody waits for what cannot be sent.
  */
 #include <errno.h>
 
@@ -11,6 +15,7 @@
 
 #define WINDOW_MIN	(4 * (EAGER_MAX + MESSAGE_COST))
 #define WINDOW_MAX	(1U << 20)
+#define RESERVE		(EAGER_MAX + MESSAGE_COST)
 #define BYTES_MASK	((1ULL << SERIAL_SHIFT) - 1)
 
 static uint32_t window(const struct bgdma_coll_group *g)
@@ -22,19 +27,14 @@ static uint32_t window(const struct bgdma_coll_group *g)
 	return half < WINDOW_MAX ? (uint32_t)half : WINDOW_MAX;
 }
 
-bool credit_take(struct bgdma_coll_group *g, struct partner *p, uint64_t bytes)
+bool credit_take(struct bgdma_coll_group *g, struct partner *p, uint64_t bytes,
+		 bool oldest)
 {
-	if (p->used + bytes + MESSAGE_COST > window(g))
+	uint32_t most = window(g) + (oldest ? RESERVE : 0);
+
+	if (p->used + bytes + MESSAGE_COST > most)
 		return false;
 	p->used += (uint32_t)bytes + MESSAGE_COST;
-	return true;
-}
-
-bool credit_held(struct bgdma_coll_group *g, struct partner *p, uint64_t bytes)
-{
-	if (p->held + bytes + MESSAGE_COST > window(g))
-		return false;
-	p->held += (uint32_t)bytes + MESSAGE_COST;
 	return true;
 }
 
@@ -47,7 +47,7 @@ static void give(struct bgdma_coll_group *g, uint32_t number)
 		.word = word_of(g) | p->owed,
 	};
 
-	if (p->owed < window(g) / 2)
+	if (!p->owed || (p->owed < window(g) / 2 && p->held <= window(g)))
 		return;
 	if (bgdma_endpoint_send(g->coll->ep, &send) == -EAGAIN) {
 		coll_late(g);
@@ -55,6 +55,15 @@ static void give(struct bgdma_coll_group *g, uint32_t number)
 	}
 	p->held -= p->owed;
 	p->owed = 0;
+}
+
+bool credit_held(struct bgdma_coll_group *g, struct partner *p, uint64_t bytes)
+{
+	if (p->held + bytes + MESSAGE_COST > window(g) + RESERVE)
+		return false;
+	p->held += (uint32_t)bytes + MESSAGE_COST;
+	give(g, (uint32_t)(p - g->partner));
+	return true;
 }
 
 void credit_owe(struct bgdma_coll_group *g, uint32_t number, uint64_t bytes)

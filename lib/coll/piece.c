@@ -319,6 +319,12 @@ void act_recv(struct act *act)
 
 /* ---- What goes ---------------------------------------------------------- */
 
+/* The newest is first. */
+static bool is_oldest(const struct act *act)
+{
+	return !act->request->next;
+}
+
 static int long_send(struct act *act)
 {
 	struct bgdma_coll_group *g = act->request->group;
@@ -332,7 +338,7 @@ static int long_send(struct act *act)
 	uint32_t used = p->used;
 	int ret;
 
-	if (!credit_take(g, p, 0))
+	if (!credit_take(g, p, 0, is_oldest(act)))
 		return -EAGAIN;
 	act->moving = true;
 	ret = bgdma_rendezvous_send(g->coll->ep, &attr);
@@ -357,7 +363,7 @@ static int short_send(struct act *act)
 	uint32_t used = p->used;
 	int ret;
 
-	if (!credit_take(g, p, act->bytes))
+	if (!credit_take(g, p, act->bytes, is_oldest(act)))
 		return -EAGAIN;
 	ret = bgdma_endpoint_send(g->coll->ep, &attr);
 	if (ret)
@@ -390,6 +396,34 @@ void act_send(struct act *act)
 	acts_add(&p->sends, act);
 	if (p->stopped)
 		partner_stop(g, act->peer, 0);
+	else if (is_oldest(act))
+		sends_go(g, act->peer);
+}
+
+static void acts_put_first(struct acts *list, struct act *act)
+{
+	act->next = list->first;
+	if (!list->first)
+		list->last = act;
+	list->first = act;
+}
+
+/* The first that the oldest collective has behind others, to the front. */
+static bool oldest_forward(struct acts *list)
+{
+	struct act *act = list->first, *before = NULL;
+
+	while (act && !is_oldest(act)) {
+		before = act;
+		act = act->next;
+	}
+	if (!act || !before)
+		return false;
+	before->next = act->next;
+	if (list->last == act)
+		list->last = before;
+	acts_put_first(list, act);
+	return true;
 }
 
 void sends_go(struct bgdma_coll_group *g, uint32_t number)
@@ -402,12 +436,21 @@ void sends_go(struct bgdma_coll_group *g, uint32_t number)
 		(void)acts_take(sends);
 		if (send_try(act))
 			continue;
-		act->next = sends->first;
-		if (!sends->first)
-			sends->last = act;
-		sends->first = act;
-		return;
+		acts_put_first(sends, act);
+		if (!oldest_forward(sends))
+			return;
 	}
+}
+
+void sends_pass(struct bgdma_coll_group *g)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->size; i++)
+		if (g->partner[i].sends.first) {
+			coll_late(g);
+			return;
+		}
 }
 
 /* ---- Beginning and end -------------------------------------------------- */

@@ -33,6 +33,8 @@ static void request_over(struct bgdma_coll_request *r)
 		link = &(*link)->next;
 	*link = r->next;
 	r->over = true;
+	if (bgdma_unlikely(!r->next && r->group->requests))
+		sends_pass(r->group);
 	if (r->engines)
 		engines_next(r->group);
 	coll_stop_idle(r->group);
