@@ -191,7 +191,20 @@ static bool is_same(const struct trapped *a, const struct trapped *b)
 	       a->epoch == b->epoch;
 }
 
-/* @rank: whose it is in the job. */
+static bool is_trapped(const struct bgdma_window *window,
+		       const struct trapped *its)
+{
+	const struct trapped *t = window->trapped;
+
+	while (t && !is_same(t, its))
+		t = t->next;
+	return t;
+}
+
+/*
+ * @rank: whose it is in the job. It may be known: who looks at the gate, as events
+ * were lost, may have its event yet to come.
+ */
 static void trap_begin(struct bgdma_window *window, uint32_t rank,
 		       const struct trapped *its)
 {
@@ -200,7 +213,8 @@ static void trap_begin(struct bgdma_window *window, uint32_t rank,
 	struct trapped *t = NULL;
 
 	/* Our own accesses in an epoch of our own are no race. */
-	if (its->node != us->rank || its->incarnation != us->incarnation)
+	if ((its->node != us->rank || its->incarnation != us->incarnation) &&
+	    !is_trapped(window, its))
 		t = malloc(sizeof(*t));
 	/* Without memory it is allowed all the same: races go unseen. */
 	if (t) {
