@@ -180,6 +180,10 @@ static void own_handler(int signal)
 
 static int elsewhere(uint32_t rank, uint32_t size, void *arg)
 {
+	const struct bgdma_window_attr other = {
+		.length = PAGE, .trap = BGDMA_TRAP_ALL,
+	};
+	struct bgdma_window *second;
 	struct accessor a = { 0 };
 	uint8_t *nowhere = mmap(NULL, PAGE, PROT_NONE,
 				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -194,6 +198,13 @@ static int elsewhere(uint32_t rank, uint32_t size, void *arg)
 		return 1;
 	}
 	require_is(0, catches);
+	/* Also when one of two trapped windows has ended. */
+	require_is(0, bgdma_window_create(a.rma, &other, &second));
+	require_is(0, bgdma_window_free(second));
+	if (!sigsetjmp(back, 1)) {
+		racing_store(nowhere);
+		return 1;
+	}
 	require_is(0, bgdma_window_free(a.window));
 	if (!sigsetjmp(back, 1)) {
 		racing_store(nowhere);

@@ -33,6 +33,9 @@ static struct trap traps[TRAPS_MAX];
 static pthread_mutex_t traps_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction before;
 static unsigned int users;
+static unsigned int ends;		/* of traps */
+static _Thread_local unsigned int ends_seen
+	__attribute__((tls_model("initial-exec")));
 
 /* ---- The handler ------------------------------------------------------- */
 
@@ -85,6 +88,21 @@ static void pass_on(int signal, siginfo_t *info, void *context)
 		(void)sigaction(signal, &before, NULL);
 }
 
+/*
+ * Whether it may have been a trap's that has ended meanwhile: then its memory can be
+ * accessed, and the access is tried again. What is not so comes again.
+ */
+static bool may_be_ended(const siginfo_t *info)
+{
+	unsigned int now = bgdma_load_acquire(&ends);
+
+	/* Somebody sent it. */
+	if (info->si_code <= 0 || ends_seen == now)
+		return false;
+	ends_seen = now;
+	return true;
+}
+
 static void on_segv(int signal, siginfo_t *info, void *context)
 {
 	int saved = errno;
@@ -94,7 +112,7 @@ static void on_segv(int signal, siginfo_t *info, void *context)
 	for (i = 0; !caught && i < TRAPS_MAX; i++)
 		caught = trap_catches(&traps[i], info->si_addr, context);
 	errno = saved;
-	if (!caught)
+	if (!caught && !may_be_ended(info))
 		pass_on(signal, info, context);
 }
 
@@ -177,6 +195,8 @@ void trap_destroy(struct bgdma_window *window)
 		free(t);
 	}
 	pthread_mutex_lock(&traps_lock);
+	/* First: who does not find it any more sees that one has ended. */
+	bgdma_store_release(&ends, ends + 1);
 	bgdma_store_release(&traps[window->trap].addr, NULL);
 	handler_remove();
 	pthread_mutex_unlock(&traps_lock);
