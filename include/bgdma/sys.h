@@ -66,7 +66,12 @@ enum bgdma_threads {
  * @BGDMA_TROUBLE_MALFORMED: a callback returned -EBADMSG for a packet (DP-9)
  * @BGDMA_TROUBLE_STRANGER: a packet came from outside of the job
  * @BGDMA_TROUBLE_CUT: a message ends here, incomplete: its sender failed
- * @BGDMA_TROUBLE_LOST: a message could not be sent; @code says why
+ * @BGDMA_TROUBLE_LOST: a message could not be sent; @code says why. Of those that
+ *	fail together each is told; one whose function tells of its end ends by it,
+ *	with the error of the code, and the other side is told where that is possible.
+ *	Where there is no way (BGDMA_E_LINK_DOWN), or no answer in time
+ *	(BGDMA_E_TIMEOUT), the process itself may be well: sending to it is not
+ *	refused, but what was lost nobody sends again
  * @BGDMA_TROUBLE_PEER_DOWN: a process of the job has left or died (X-3)
  * @BGDMA_TROUBLE_PORTION: a paced message failed at @portion (SP-3a), or was
  *	cancelled there, or its other side died; its own function is called next

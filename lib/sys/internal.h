@@ -90,6 +90,7 @@ struct sent {
 	uint32_t rank;
 	uint32_t token;		/* of a request; 0: none */
 	uint64_t copied;	/* copies up to here end with it */
+	bool told;		/* it failed, and was seen to */
 };
 
 /*
@@ -100,7 +101,9 @@ struct channel {
 	struct bgdma_inj_fifo *fifo;
 	struct sent *sent;	/* by slot of the ring */
 	uint64_t mask;		/* slots - 1 */
-	uint64_t done;		/* descriptors that have ended, as last seen */
+	uint64_t done;		/* descriptors that have ended, see channel_look() */
+	uint64_t ended;		/* that will be @done when as many events are read */
+	uint64_t events;
 	bool asked;		/* a packet will tell of room */
 	char *copy;
 	uint64_t copy_at;	/* of @copy in its region */
@@ -606,6 +609,8 @@ int send_one(struct bgdma_endpoint *ep, const struct operation *op,
 int channel_create(struct bgdma_endpoint *ep, struct channel *ch,
 		   uint32_t index);
 void channel_destroy(struct channel *ch);
+/* A descriptor of an injection FIFO failed. */
+void channel_event(struct bgdma_endpoint *ep, const struct bgdma_event *event);
 /* Look for channels in error, report why and let them go on. */
 unsigned int channels_repair(struct bgdma_endpoint *ep);
 

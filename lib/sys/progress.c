@@ -285,6 +285,9 @@ static void event_handle(struct bgdma_endpoint *ep,
 	else if (event->type == BGDMA_EVENT_FIFO_ERROR &&
 		 event->kind == BGDMA_KIND_REC_FIFO)
 		event_cut(ep, event);
+	else if (event->type == BGDMA_EVENT_FIFO_ERROR &&
+		 event->kind == BGDMA_KIND_INJ_FIFO)
+		channel_event(ep, event);
 	else if (event->type == BGDMA_EVENT_REFUSED ||
 		 event->type == BGDMA_EVENT_OFFENDER)
 		event_refused(ep, event);
@@ -312,7 +315,7 @@ unsigned int events_progress(struct bgdma_endpoint *ep)
 		modules_event(ep, NULL);
 		n++;
 	}
-	/* Not from the event: there may have been no room for it. */
+	/* Of some there may have been no room for the event. */
 	return n + channels_repair(ep);
 }
 

@@ -37,19 +37,41 @@ void channel_destroy(struct channel *ch)
 }
 
 /*
+ * See how many have ended. Over links others go on behind one that failed: what that
+ * was for is needed until somebody has looked at why, by the error or by its event,
+ * which was there before it was seen to have ended.
+ */
+static void channel_look(struct bgdma_endpoint *ep, struct channel *ch)
+{
+	const struct bgdma_ctx_view *view = bgdma_ctx_view(ep->ctx);
+	uint64_t read = bgdma_load_relaxed(&view->user->events_head);
+	uint64_t done = bgdma_inj_done(ch->fifo);
+
+	if (bgdma_inj_state(ch->fifo) == BGDMA_FIFO_ERROR)
+		return;
+	if (read >= ch->events) {
+		ch->done = ch->ended;
+		ch->ended = done;
+		ch->events = bgdma_load_acquire(&view->kern->events_tail);
+	}
+	/* Mostly there are none; others make some without end, perhaps. */
+	if (read >= ch->events)
+		ch->done = ch->ended;
+}
+
+/*
  * Whether another descriptor can be written, and what the one that had its
  * slot was for is no longer needed: so it must have ended.
  */
-static bool channel_room(struct channel *ch)
+static bool channel_room(struct bgdma_endpoint *ep, struct channel *ch)
 {
-	uint64_t done, next = bgdma_inj_next(ch->fifo);
+	uint64_t next = bgdma_inj_next(ch->fifo);
 
 	/* One slot is kept for room_ask(). */
 	if (bgdma_likely(next - ch->done < ch->mask))
 		return true;
-	done = bgdma_inj_done(ch->fifo);
-	ch->done = done;
-	return next - done < ch->mask;
+	channel_look(ep, ch);
+	return next - ch->done < ch->mask;
 }
 
 /*
@@ -66,7 +88,7 @@ static void room_ask(struct bgdma_endpoint *ep, struct channel *ch)
 	again_note(ep);
 	if (ch->asked)
 		return;
-	ch->done = bgdma_inj_done(ch->fifo);
+	channel_look(ep, ch);
 	desc = next - ch->done <= ch->mask ? bgdma_inj_reserve(ch->fifo) : NULL;
 	/* The engine has yet to say that the last of these has ended. */
 	if (!desc) {
@@ -120,7 +142,7 @@ static bool copy_room(struct bgdma_endpoint *ep, struct channel *ch,
 
 	if (end - ch->copy_tail <= ep->attr.copy_bytes)
 		return true;
-	ch->done = bgdma_inj_done(ch->fifo);
+	channel_look(ep, ch);
 	if (ch->done)
 		ch->copy_tail = ch->sent[(ch->done - 1) & ch->mask].copied;
 	return end - ch->copy_tail <= ep->attr.copy_bytes;
@@ -139,7 +161,7 @@ static char *copy_take(struct bgdma_endpoint *ep, struct channel *ch,
 static inline bool ready(struct bgdma_endpoint *ep, struct channel *ch,
 			 uint64_t bytes)
 {
-	return channel_room(ch) && (!bytes || copy_room(ep, ch, bytes));
+	return channel_room(ep, ch) && (!bytes || copy_room(ep, ch, bytes));
 }
 
 bool channel_ready(struct bgdma_endpoint *ep, struct channel *ch,
@@ -234,6 +256,7 @@ BGDMA_INLINE int send_to(struct bgdma_endpoint *ep, const struct operation *op,
 	sent->op = op;
 	sent->rank = rank;
 	sent->token = token;
+	sent->told = false;
 	sent->copied = ch->copy_head;
 
 	message_write(ep, op, a, rank, from, desc);
@@ -380,8 +403,8 @@ static bool flushed(void *arg)
 	for (i = 0; i < channels_count(f->ep); i++) {
 		ch = &f->ep->channel[i];
 		/* One that failed has ended, but nobody has been told of it yet. */
-		if (bgdma_inj_done(ch->fifo) >= f->end[i] &&
-		    !bgdma_inj_error(ch->fifo, NULL))
+		channel_look(f->ep, ch);
+		if (ch->done >= f->end[i])
 			continue;
 		/* No packet tells of it. */
 		nap_ask(f->ep);
@@ -398,40 +421,72 @@ int bgdma_endpoint_flush(struct bgdma_endpoint *ep, int64_t timeout_ns)
 					 timeout_ns);
 }
 
-/* One after the other: clearing lets the FIFO run into the next. */
+static void descriptor_failed(struct bgdma_endpoint *ep,
+			      const struct sent *sent, uint32_t code)
+{
+	const struct bgdma_peer *peer = &ep->peer[sent->rank].at;
+	const struct bgdma_trouble_info info = {
+		.trouble = BGDMA_TROUBLE_LOST,
+		.rank = sent->rank,
+		.node = peer->node,
+		.ctx = peer->ctx,
+		.type = sent->op ? sent->op->type : 0,
+		.operation = sent->op ? sent->op->id : 0,
+		.code = code,
+	};
+	bool gone = code_is_death(code);
+	struct request *r;
+
+	/* A message's own function tells of it. */
+	r = sent->token ? request_find(ep, sent->token & TOKEN_MASK, sent->rank,
+				       sent->token & SENT_TARGET) : NULL;
+	/* Nor is anybody missing what we wanted to ask the dead. */
+	if (!r && (sent->op || !gone))
+		endpoint_trouble(ep, &info);
+	if (gone)
+		endpoint_peer_down(ep, sent->rank);
+	else if (r)
+		request_fail(ep, r, code, 0);
+}
+
+void channel_event(struct bgdma_endpoint *ep, const struct bgdma_event *event)
+{
+	struct sent *slot, sent;
+	struct channel *ch;
+
+	/* Others are of modules. */
+	if (event->object >= channels_count(ep))
+		return;
+	ch = &ep->channel[event->object];
+	slot = &ch->sent[event->desc_seq & ch->mask];
+	if (slot->told)
+		return;
+	slot->told = true;
+	sent = *slot;
+	descriptor_failed(ep, &sent, event->code);
+}
+
+/*
+ * One after the other: clearing lets the FIFO run into the next. Of several that
+ * failed together it shows one, of the others there are events alone; of that one
+ * there may have been no room for an event.
+ */
 static unsigned int channel_repair(struct bgdma_endpoint *ep,
 				   struct channel *ch)
 {
-	struct bgdma_trouble_info info = { .trouble = BGDMA_TROUBLE_LOST };
 	struct bgdma_record record;
-	struct request *r;
-	struct sent sent;
+	struct sent *slot, sent;
 	unsigned int n = 0;
-	bool gone;
 
 	while (bgdma_inj_state(ch->fifo) == BGDMA_FIFO_ERROR &&
 	       bgdma_inj_error(ch->fifo, &record)) {
-		sent = ch->sent[record.desc_seq & ch->mask];
-		info.rank = sent.rank;
-		info.node = ep->peer[sent.rank].at.node;
-		info.ctx = ep->peer[sent.rank].at.ctx;
-		info.type = sent.op ? sent.op->type : 0;
-		info.operation = sent.op ? sent.op->id : 0;
-		info.code = record.code;
+		slot = &ch->sent[record.desc_seq & ch->mask];
+		sent = *slot;
+		slot->told = true;
 		if (bgdma_inj_clear_error(ch->fifo, 0))
 			break;
-		/* A message's own function tells of it. */
-		r = sent.token ? request_find(ep, sent.token & TOKEN_MASK,
-					      sent.rank,
-					      sent.token & SENT_TARGET) : NULL;
-		gone = code_is_death(record.code);
-		/* Nor is anybody missing what we wanted to ask the dead. */
-		if (!r && (sent.op || !gone))
-			endpoint_trouble(ep, &info);
-		if (gone)
-			endpoint_peer_down(ep, info.rank);
-		else if (r)
-			request_fail(ep, r, record.code, 0);
+		if (!sent.told)
+			descriptor_failed(ep, &sent, record.code);
 		n++;
 	}
 	return n;

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Descriptors that fail, and what of others is under way with them: over links they
+ * are many. Who is told, and of whom.
+ */
+#include "kselftest_harness.h"
+#include "sys_module.h"
+
+/* ---- Beside one to the dead ----------------------------------------------- */
+
+#define DEAD	1
+
+struct rest {
+	volatile pid_t dead;
+	volatile bool heard;
+};
+
+/*
+ * Over links what is sent behind it goes on, and its place in the channel may be
+ * wanted by others before anybody looks at why it failed.
+ */
+struct blame {
+	struct module module;
+	uint32_t down;			/* ranks */
+	uint32_t lost;
+};
+
+static void on_blame(void *arg, const struct bgdma_trouble_info *info)
+{
+	struct blame *blame = arg;
+
+	if (info->trouble == BGDMA_TROUBLE_PEER_DOWN)
+		blame->down |= 1U << info->rank;
+	else if (info->trouble == BGDMA_TROUBLE_LOST)
+		blame->lost |= 1U << info->rank;
+}
+
+/* A ring full of others, without progress. */
+static int others_speak(struct blame *blame)
+{
+	unsigned int i, vain = 0;
+	int ret;
+
+	for (i = 0; i < 40 && vain < 100; i++) {
+		ret = bgdma_endpoint_send(blame->module.m.ep,
+					  &(struct bgdma_send_attr){
+				.operation = blame->module.eager, .dest = 2,
+				.word = 1 });
+		require(ret == 0 || ret == -EAGAIN);
+		vain += ret != 0;
+		usleep(2000);
+	}
+	return 0;
+}
+
+static int blamed(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct blame blame;
+	struct module *module = &blame.module;
+	const struct test_operation ops[] = {
+		{ "eager", on_eager, 0, &module->eager },
+	};
+	struct rest *rest = arg;
+
+	(void)size;
+	require_is(0, member_open(&module->m, &(struct bgdma_endpoint_attr){
+			.channels = 1, .entries = 16, .trouble = on_blame,
+			.arg = &blame }));
+	require_is(0, member_commit(&module->m, ops, 1, module));
+	if (rank == DEAD) {
+		rest->dead = getpid();
+		require_is(0, bgdma_job_fence(module->m.job));
+		return raise(SIGKILL);
+	}
+	require_is(0, bgdma_job_fence(module->m.job));
+	if (rank == 0) {
+		require(until(kill(rest->dead, 0) < 0));
+		require_is(0, bgdma_endpoint_send(module->m.ep,
+				&(struct bgdma_send_attr){
+				.operation = module->eager, .dest = DEAD,
+				.word = 1 }));
+		require_is(0, others_speak(&blame));
+		require_is(0, bgdma_endpoint_flush(module->m.ep,
+						   (int64_t)PATIENCE_NS));
+		require_is(1U << DEAD, blame.down);
+		require_is(1U << DEAD, blame.lost);
+		rest->heard = true;
+	}
+	while (rank == 2 && !rest->heard)
+		require(bgdma_endpoint_progress(module->m.ep, 0) >= 0);
+	return member_leave(&module->m);
+}
+
+TEST(x3_the_dead_alone_are_blamed)
+{
+	struct rest *rest = shared(sizeof(*rest));
+
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, blamed, rest, DEAD));
+}
+
+/* ---- Several that fail together ------------------------------------------ */
+
+#define TOGETHER	5
+
+/* Who lets nobody in any more, though it was open before. */
+static int unheard(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[20000];
+	struct bgdma_ctx *ctx;
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			/* A counter of its own would tell of each. */
+			.channels = 1, .counters = BGDMA_COUNTERS_SHARED }));
+	ctx = bgdma_endpoint_ctx(module.m.ep);
+	/* Whatever the numbers of its grants are. */
+	for (i = 1; rank == 1 && i < 100; i++)
+		(void)bgdma_revoke(ctx, i);
+	require_is(0, bgdma_job_fence(module.m.job));
+	for (i = 0; rank == 0 && i < TOGETHER; i++)
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = i, .length = sizeof(mem),
+				.data = mem }));
+	if (rank == 0) {
+		require_is(0, until_count(&module, &module.ended, TOGETHER));
+		require_is(0, module.done.is);
+	}
+	/* The ends that it was told of were not heard either. */
+	return member_close(&module.m);
+}
+
+TEST(x3_each_of_those_that_fail_together_ends)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, unheard, NULL, -1));
+}
+
+TEST_HARNESS_MAIN
