@@ -315,7 +315,7 @@ static void request_stop(struct bgdma_endpoint *ep, struct request *r)
 {
 	if (!r->begun && !r->filled) {
 		request_fail(ep, r, BGDMA_E_CANCELLED, 0);
-	} else if (r->portions > 1) {
+	} else if (r->portions > 1 && !r->halted) {
 		r->halted = true;
 		chain_stop(r);
 	}
