@@ -424,6 +424,38 @@ TEST(x3_msg_what_came_before_an_end_is_received)
 	EXPECT_TRUE(job_run(2, before, NULL, -1));
 }
 
+/* It is there, but hears nothing: with the first that is lost it is over. */
+static int deaf(uint32_t rank, uint32_t size, void *arg)
+{
+	struct talker t = { 0 };
+	char byte = 1;
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	/* Whatever the numbers of its grants are. */
+	for (i = 1; rank == 1 && i < 100; i++)
+		(void)bgdma_revoke(bgdma_endpoint_ctx(t.m.ep), i);
+	require_is(0, bgdma_job_fence(t.m.job));
+	if (rank == 0) {
+		require_is(0, bgdma_msg_send(t.msg, &byte, 1, 1, 1, 0));
+		while (!t.troubles[BGDMA_TROUBLE_LOST])
+			require(bgdma_endpoint_progress(t.m.ep, 0) >= 0);
+		require_is(-EHOSTDOWN, bgdma_msg_send(t.msg, &byte, 1, 1, 1,
+						      0));
+		require_is(-EHOSTDOWN, bgdma_msg_recv(t.msg, &byte, 1, 1, 1, 0,
+						      NULL));
+	}
+	return member_close(&t.m);
+}
+
+TEST(x3_msg_what_is_lost_is_the_end)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, deaf, NULL, -1));
+}
+
 /* ---- The other side lies ----------------------------------------------- */
 
 /* Something of the same name as an operation of tagged messages. */

@@ -66,6 +66,8 @@ int on_credit(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 
 	if (packet->bytes != sizeof(wire))
 		return -EBADMSG;
+	if (peer->down)
+		return 0;
 	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
 	got.memory = __le64_to_cpu(wire.memory);
 	got.fifo = __le64_to_cpu(wire.fifo);

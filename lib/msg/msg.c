@@ -109,22 +109,38 @@ static int work(void *arg)
 	return work_left(msg);
 }
 
+static void peer_end(struct bgdma_msg *msg, uint32_t rank, int error)
+{
+	struct msg_peer *peer = &msg->peer[rank];
+
+	peer->down = true;
+	/* So none goes the short way, which does not ask. */
+	peer->credit = (struct credit){ 0 };
+	arriving_fail(msg, rank, error);
+	sends_fail(peer, error);
+	receives_fail(msg, rank, error);
+}
+
+/* A message or credit that nobody sends again: what follows is not to overtake it. */
+static bool is_ours(const struct bgdma_msg *msg,
+		    const struct bgdma_trouble_info *info)
+{
+	return info->type == BGDMA_POINT_TO_POINT &&
+	       (info->operation == msg->eager || info->operation == msg->give);
+}
+
 static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
 {
 	struct bgdma_msg *msg = arg;
-	struct msg_peer *peer;
 
 	if (info->rank >= msg->size)
 		return;
-	peer = &msg->peer[info->rank];
 	if (info->trouble == BGDMA_TROUBLE_CUT &&
 	    (!info->operation || info->operation == msg->eager)) {
 		arriving_fail(msg, info->rank, -EIO);
-	} else if (info->trouble == BGDMA_TROUBLE_PEER_DOWN) {
-		peer->down = true;
-		arriving_fail(msg, info->rank, -EHOSTDOWN);
-		sends_fail(peer, -EHOSTDOWN);
-		receives_fail(msg, info->rank, -EHOSTDOWN);
+	} else if (info->trouble == BGDMA_TROUBLE_PEER_DOWN ||
+		   (info->trouble == BGDMA_TROUBLE_LOST && is_ours(msg, info))) {
+		peer_end(msg, info->rank, -EHOSTDOWN);
 	}
 }
 
