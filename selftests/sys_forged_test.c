@@ -659,4 +659,41 @@ TEST(lc2_x2_a_cancel_that_cannot_be_answered_is_told)
 	EXPECT_TRUE(job_run(2, flooded, flood, -1));
 }
 
+/* Who sends marks that nobody asked for has nothing done again. */
+static int marked(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	struct bgdma_endpoint_stats stats = { 0 };
+	volatile bool *over = arg;
+	struct forger f;
+	uint32_t i;
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	while (rank == VICTIM && !*over)
+		require(bgdma_endpoint_progress(module.m.ep, 0) >= 0);
+	if (rank != VICTIM) {
+		require_is(0, forger_open(&f, &module));
+		require_is(0, stop_forge(&f, 1));
+		for (i = 0; i < 10; i++)
+			require_is(0, forge(&f, VICTIM, CONTROL_FIFO, forge_id(
+					    "sys", "mark"), 99, NULL, 0));
+		require_is(0, stop_forge(&f, 2));
+		/* The answer to the last comes behind all others. */
+		for (i = 0; i < 20 || stats.packets < 2; i++) {
+			(void)bgdma_endpoint_wait(module.m.ep, 10000000);
+			bgdma_endpoint_stats(module.m.ep, &stats);
+		}
+		require_is(2, stats.packets);
+		*over = true;
+	}
+	return module_close(&module);
+}
+
+TEST(x2_a_mark_that_nobody_asked_for_is_none)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, marked, shared(sizeof(bool)), -1));
+}
+
 TEST_HARNESS_MAIN

@@ -119,6 +119,7 @@ struct peer {
 	bool down;
 	bool paced;		/* long messages to it are */
 	bool mark_due;		/* see refusal.c */
+	uint32_t marks;		/* sent, that have not come back */
 	bool probe_due;
 	bool probe_out;		/* one is under way, see probe.c */
 	uint32_t probe;		/* number of the last */

@@ -24,6 +24,7 @@ static void mark_send(struct bgdma_endpoint *ep, uint32_t rank)
 	const struct bgdma_ctx_info *info = bgdma_ctx_info(ep->ctx);
 	struct bgdma_transfer t = bgdma__no_transfer();
 	struct bgdma_desc desc;
+	int ret;
 
 	t.dest = info->rank;
 	t.dest_ctx = info->ctx;
@@ -34,8 +35,9 @@ static void mark_send(struct bgdma_endpoint *ep, uint32_t rank)
 	t.flags = BGDMA_DESC_FENCE;
 	bgdma_desc_memfifo(&desc, &t);
 	bgdma_desc_inline(&desc, NULL, 0);
-	ep->peer[rank].mark_due = rget_send(ep, rank, RGQ_CTS, 0, &desc, 1) ==
-				  -EAGAIN;
+	ret = rget_send(ep, rank, RGQ_CTS, 0, &desc, 1);
+	ep->peer[rank].marks += !ret;
+	ep->peer[rank].mark_due = ret == -EAGAIN;
 	ep->marks_due |= ep->peer[rank].mark_due;
 }
 
@@ -61,6 +63,10 @@ int on_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	struct request *r;
 	bool doubt = false;
 
+	/* We sent none, so nobody is to have us look through all requests. */
+	if (!ep->peer[rank].marks)
+		return 0;
+	ep->peer[rank].marks--;
 	/* What has arrived first. */
 	rendezvous_progress(ep);
 	for (r = ep->requests; r; r = r->next) {
