@@ -479,4 +479,41 @@ TEST(sp3a_nonsense_from_the_target_names_the_portion)
 	}
 }
 
+/* ---- In one piece -------------------------------------------------------- */
+
+/* However long it is: no chain, but one answer. */
+static int whole(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	struct bgdma_region *region;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	require_is(0, bgdma_region_alloc(bgdma_endpoint_ctx(module.m.ep), 4096,
+					 BGDMA_LOCAL_READ, &region));
+	/* So much is not there, but nobody will take it. */
+	if (rank == 0) {
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .length = 3ULL << 30,
+				.portion = BGDMA_PORTION_WHOLE,
+				.from = { region, 0 } }));
+		require_is(0, until_count(&module, &module.ended, 1));
+	} else {
+		require_is(0, until_count(&module, &module.announced, 1));
+		require_is(1, module.kept[0].portions);
+		require_is(0, bgdma_rendezvous_refuse(module.m.ep,
+						      &module.kept[0]));
+		require_is(0, bgdma_endpoint_flush(module.m.ep,
+						   (int64_t)PATIENCE_NS));
+	}
+	return module_close(&module);
+}
+
+TEST(lc1_in_one_piece_is_no_chain)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, whole, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

@@ -113,7 +113,7 @@ struct pace pace_of(const struct bgdma_endpoint *ep,
 	enum bgdma_portions portions = a->portions ? a->portions :
 						     ep->attr.portions;
 	struct pace pace = {
-		.portion = a->portion,
+		.portion = a->portion == BGDMA_PORTION_WHOLE ? 0 : a->portion,
 		.in_flight = a->in_flight ? a->in_flight : 1,
 		.packets = portions == BGDMA_PORTIONS_PACKETS,
 	};
