@@ -108,6 +108,17 @@ static int alone(uint32_t rank, uint32_t size, void *arg)
 	require_is(bgdma_ctx_rank(bgdma_endpoint_ctx(m.ep)),
 		   bgdma_endpoint_peer(m.ep, 0)->node);
 	require(!bgdma_endpoint_peer(m.ep, 1));
+
+	/* A number serves once: who was there last time is not there now. */
+	bgdma_endpoint_destroy(m.ep);
+	require_is(0, bgdma_endpoint_create(&m.ep,
+			&(struct bgdma_endpoint_attr){ .job = m.job }));
+	require_is(-EEXIST, bgdma_endpoint_commit(m.ep, NULL));
+	bgdma_endpoint_destroy(m.ep);
+	require_is(0, bgdma_endpoint_create(&m.ep,
+			&(struct bgdma_endpoint_attr){ .job = m.job,
+						       .number = 1 }));
+	require_is(0, bgdma_endpoint_commit(m.ep, NULL));
 	return member_close(&m);
 }
 

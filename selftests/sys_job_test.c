@@ -225,6 +225,7 @@ TEST(single)
 	EXPECT_EQ(-ENOENT, bgdma_job_get(job, 0, "key", &byte, 1));
 	EXPECT_EQ(0, bgdma_job_fence(job));
 	EXPECT_EQ(1, bgdma_job_get(job, 0, "key", &byte, 1));
+	EXPECT_EQ(-EEXIST, bgdma_job_put(job, "key", "y", 1));
 	bgdma_job_close(job);
 }
 

@@ -100,7 +100,8 @@ BGDMA_API const char *bgdma_job_wiring(const struct bgdma_job *job);
  * They can get it after the next bgdma_job_fence().
  *
  * Thread safety: any thread.
- * Return: 0; -EINVAL; and as bgdma_job_fence().
+ * Return: 0; -EINVAL; -EEXIST it was put before (with PMI the server may not tell);
+ * and as bgdma_job_fence().
  */
 BGDMA_API int bgdma_job_put(struct bgdma_job *job, const char *key,
 			    const void *value, size_t bytes);

@@ -161,7 +161,7 @@ typedef void bgdma_trouble_fn(void *arg, const struct bgdma_trouble_info *info);
  * struct bgdma_endpoint_attr - how to make an endpoint
  * @job: required; it must outlive the endpoint
  * @number: which of the endpoints of this process, the same on all: its peers
- *	are those with the same number
+ *	are those with the same number, which serves once in a job
  * @partition: NULL: what the variable BGDMA_PARTITION names, or "bgdma"
  * @fixed_node: attach to node @node; else to the rank in the job divided by
  *	@per_node
@@ -435,8 +435,9 @@ struct bgdma_disagreement {
  *
  * Return: 0; -EPROTO the processes did not register the same operations;
  * -EBADMSG what another one told of itself is nonsense, or that two of them are
- * the same; -EBUSY it is committed; what bgdma_job_fence() and bgdma_job_get()
- * return.
+ * the same; -EBUSY it is committed; -EEXIST another endpoint of this number was
+ * committed in this job, if only before, see bgdma_job_put(); what
+ * bgdma_job_fence() and bgdma_job_get() return.
  */
 BGDMA_API int bgdma_endpoint_commit(struct bgdma_endpoint *ep,
 				    struct bgdma_disagreement *why);
