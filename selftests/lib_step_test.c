@@ -5,9 +5,12 @@
  *
  * Proves the library's share of DMA-8 and X-2.
  */
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <bgdma/bgdma.h>
 
@@ -163,6 +166,37 @@ TEST(dma4_no_hit_after_its_clear)
 	}
 	/* It is cleared: the same. */
 	EXPECT_FALSE(bgdma_counter_clear_hit(counter));
+	bgdma_detach(ctx);
+}
+
+static void *hit_late(void *arg)
+{
+	(void)arg;
+	poll(NULL, 0, 600);
+	bgdma_atomic_or(&fake_user->hit_zero[BGDMA_RECEPTION][0], 1ULL);
+	return NULL;
+}
+
+/* Who is to set it may need this processor: it is not spun for without end. */
+TEST(dma4_a_late_hit_is_slept_for)
+{
+	struct bgdma_counter *counter;
+	struct timespec used;
+	struct bgdma_ctx *ctx;
+	pthread_t engine;
+
+	fake_reset();
+	ASSERT_EQ(0, bgdma_attach(&ctx, &(struct bgdma_attach_attr){
+			.partition = "fake", .rank = 3 }));
+	ASSERT_EQ(0, bgdma_counter_alloc(ctx, BGDMA_RECEPTION, &counter));
+	bgdma_counter_add(counter, 100);
+	fake_cell(BGDMA_RECEPTION, 0)->value = 0;
+	ASSERT_EQ(0, pthread_create(&engine, NULL, hit_late, NULL));
+	EXPECT_TRUE(bgdma_counter_clear_hit(counter));
+	ASSERT_EQ(0, pthread_join(engine, NULL));
+	ASSERT_EQ(0, clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used));
+	EXPECT_EQ(0, used.tv_sec);
+	EXPECT_GT(200000000, used.tv_nsec);
 	bgdma_detach(ctx);
 }
 

@@ -10,6 +10,8 @@
 #ifndef BGDMA_COUNTER_H
 #define BGDMA_COUNTER_H
 
+#include <poll.h>
+
 #include <bgdma/atomic.h>
 #include <bgdma/context.h>
 #include <bgdma/types.h>
@@ -160,26 +162,34 @@ static inline bool bgdma_counter_failed(const struct bgdma_counter *counter)
 	return bgdma_unlikely(bgdma_load_acquire(v->error) & v->bit);
 }
 
+/* Looks for a bit that is about to be set, before others get the processor. */
+#define BGDMA_HIT_LOOKS		1000U
+
 /**
  * bgdma_counter_clear_hit() - clear the hit bit, and see whether it was set
  * @counter: counter
  *
  * The counter is 0 a little before the bit is set. A bit that is about to be
  * set is waited for: set after the clear it would end the wait for the next
- * use of the counter before its bytes have come.
+ * use of the counter before its bytes have come. Who sets it may have been put
+ * aside for this thread: after some looks it sleeps between them.
  *
  * Thread safety: any thread.
  */
 static inline bool bgdma_counter_clear_hit(struct bgdma_counter *counter)
 {
 	const struct bgdma_counter_view *v = bgdma_counter_view(counter);
-	uint32_t *moved = bgdma__counter_moved(counter);
+	uint32_t *moved = bgdma__counter_moved(counter), looks = 0;
 	bool was;
 
 	while (bgdma_load_relaxed(moved) && !bgdma_counter_hit(counter) &&
 	       bgdma_counter_read(counter) == 0 &&
-	       !bgdma_counter_failed(counter))
-		bgdma_relax();
+	       !bgdma_counter_failed(counter)) {
+		if (bgdma_likely(looks++ < BGDMA_HIT_LOOKS))
+			bgdma_relax();
+		else
+			(void)poll(NULL, 0, 1);
+	}
 	was = bgdma_atomic_and(v->hit, ~v->bit) & v->bit;
 	bgdma_store_relaxed(moved, 0U);
 	return was;
