@@ -4,12 +4,12 @@ the links between these do: for check and for coverage."""
 
 # What it is called: how much more time it needs, the links, the tests.
 LINKS = {
-    "one MTU": (1, {}, "put_test counter_test gate_end_test "
+    "one MTU": (3, {}, "put_test counter_test gate_end_test "
                        "sys_dispatch_test sys_chain_test msg_test "
                        "rma_window_test group_test rma_epoch_test sys_lost_test "
                        "rget_test rget_room_test tree_end_test tree_forged_test "
                        "torus_demo_test.sh"),
-    "a jumbo MTU": (1, {"MTU": "9000"}, "put_test atomic_test"),
+    "a jumbo MTU": (3, {"MTU": "9000"}, "put_test atomic_test"),
     "that lose and spoil": (
         3, {"NETEM": "loss 5% duplicate 2% reorder 10% delay 1ms corrupt 1%"},
         "put_test memfifo_test counter_test fifo_test coll_random_test"),
