@@ -6,6 +6,7 @@
 #include <bgdma/collective.h>
 
 #include "kselftest_harness.h"
+#include "coll_reference.h"
 #include "coll_util.h"
 
 FIXTURE(coll) {
@@ -400,24 +401,6 @@ TEST_F(coll, dp8_blocks_where_each_wants_them)
 }
 
 /* ---- Order -------------------------------------------------------------- */
-
-/* x to a * x + b: one after the other is another of these. */
-struct line {
-	uint64_t a, b;
-};
-
-static void lines_join(void *arg, const void *in, void *inout, uint64_t count)
-{
-	const struct line *first = in;
-	struct line *then = inout;
-	uint64_t i;
-
-	(void)arg;
-	for (i = 0; i < count; i++) {
-		then[i].b += first[i].b * then[i].a;
-		then[i].a *= first[i].a;
-	}
-}
 
 static struct line joined(uint32_t end, uint64_t i)
 {

@@ -109,19 +109,6 @@ static int team_new(struct caller *c, struct dice *script, struct team *t)
 
 /* ---- Collectives -------------------------------------------------------- */
 
-static void lines_join(void *arg, const void *in, void *inout, uint64_t count)
-{
-	const struct line *first = in;
-	struct line *then = inout;
-	uint64_t i;
-
-	(void)arg;
-	for (i = 0; i < count; i++) {
-		then[i].b += first[i].b * then[i].a;
-		then[i].a *= first[i].a;
-	}
-}
-
 /* One collective, as the script has it: the same at all members. */
 struct plan {
 	struct bgdma_collective what;
