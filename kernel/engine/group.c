@@ -15,6 +15,8 @@
  * partition.groups.
  */
 #include <linux/nospec.h>
+#include <linux/rcupdate_wait.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/uaccess.h>
@@ -629,11 +631,7 @@ void bgdma_groups_lose(struct bgdma_partition *part, u32 first, u32 last)
 	rcu_read_lock();
 	xa_for_each(&part->groups, key, group) {
 		bgdma_group_lose(group, first, last);
-		if (need_resched()) {
-			rcu_read_unlock();
-			cond_resched();
-			rcu_read_lock();
-		}
+		cond_resched_rcu();
 	}
 	rcu_read_unlock();
 }
