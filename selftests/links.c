@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include "utils.h"
 
@@ -86,6 +88,32 @@ static void node_join(uint32_t rank, const char *dims, const char *more)
 	links_leave();
 }
 
+/* Shorter than any time-out; not in our way, as long as the test runs. */
+static void flap(const char *log)
+{
+	FILE *file = fopen(log, "a");
+	pid_t test = getpid(), pid;
+	uint32_t rank;
+
+	must(file ? 0 : -errno);
+	pid = (pid_t)must(fork());
+	if (pid) {
+		fclose(file);
+		return;
+	}
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != test)
+		_exit(1);
+	for (;;) {
+		usleep(300000 + (unsigned int)rand() % 1500000);
+		rank = (uint32_t)rand() % nodes;
+		shell("/usr/bin/ip link set bg%u down", rank);
+		usleep(100000);
+		shell("/usr/bin/ip link set bg%u up", rank);
+		fprintf(file, "%u\n", rank);
+		fflush(file);
+	}
+}
+
 bool links_new(const char *dims, const char *more)
 {
 	uint32_t rank;
@@ -100,6 +128,8 @@ bool links_new(const char *dims, const char *more)
 		namespace_new(rank);
 	for (rank = 0; rank < nodes; rank++)
 		node_join(rank, dims, more);
+	if (getenv("BGDMA_TEST_FLAP"))
+		flap(getenv("BGDMA_TEST_FLAP"));
 	return true;
 }
 

@@ -3,7 +3,9 @@
  * A partition that is spread over network namespaces, one for each node, joined by
  * a bridge: what the tests of a partition in one kernel run on, unchanged, when
  * BGDMA_TEST_LINKS is set. BGDMA_TEST_MTU is that of the links, BGDMA_TEST_NETEM
- * what `tc qdisc add ... netem` is told for each, as "loss 5% duplicate 1%".
+ * what `tc qdisc add ... netem` is told for each, as "loss 5% duplicate 1%". With
+ * BGDMA_TEST_FLAP one of them or another is down for a tenth of a second every now and
+ * then, which is a line in the file of that name.
  */
 #ifndef BGDMA_SELFTESTS_LINKS_H
 #define BGDMA_SELFTESTS_LINKS_H
