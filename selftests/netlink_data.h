@@ -179,9 +179,11 @@ static inline bool dealt(int sock, uint32_t tag, uint32_t psn, struct ack_frame 
 	return false;
 }
 
-/* Say that all before @psn were dealt with, as an answer to @f. */
-/* @number: of the acknowledgment in its flow. */
-static inline bool send_ack_as(int sock, const struct data_frame *f,
+/*
+ * Say that all before @psn were dealt with, as an answer to @f. @number is that of the
+ * acknowledgment in its flow; @kernel says so.
+ */
+static inline bool send_ack_of(int sock, const struct data_frame *f, uint64_t kernel,
 			       uint32_t number, uint32_t psn, uint16_t results,
 			       struct ack_frame *ack)
 {
@@ -200,9 +202,16 @@ static inline bool send_ack_as(int sock, const struct data_frame *f,
 	head->packets = results;
 	head->bytes = 0;
 	head->sum = 0;
-	head->kernel = US;
+	head->kernel = kernel;
 	frame_seal(head);
 	return send_from(sock, 1, ack, bytes);
+}
+
+static inline bool send_ack_as(int sock, const struct data_frame *f,
+			       uint32_t number, uint32_t psn, uint16_t results,
+			       struct ack_frame *ack)
+{
+	return send_ack_of(sock, f, US, number, psn, results, ack);
 }
 
 static inline bool send_ack(int sock, const struct data_frame *f, uint32_t psn,

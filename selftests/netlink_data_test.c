@@ -377,6 +377,9 @@ TEST_F(data, x2_an_acknowledgment_that_lies_ends_nothing)
 	self->f.frame.flow_inc++;
 	ASSERT_TRUE(send_ack(self->sock, &self->f, psn + 1, 0, &a));
 	self->f.frame.flow_inc--;
+	/* Of a kernel where the node does not live: neither the next nor a later one. */
+	ASSERT_TRUE(send_ack_of(self->sock, &self->f, US + 1, 1000, psn + 1, 0, &a));
+	ASSERT_TRUE(send_ack_of(self->sock, &self->f, 0, 1001, psn + 1, 0, &a));
 	/* Refusals of what is not on its way. */
 	for (i = 0; i < BGDMA_WIRE_RESULTS; i++)
 		a.result[i] = (struct bgdma_wire_result) {

@@ -343,6 +343,8 @@ static struct bgdma_tx *bgdma_tx_get(struct bgdma_flows *flows,
  * @skb: its frame, which is well-formed
  * @pooled: by a thread of the pool
  *
+ * Only the kernel where the other node lives may say that it has something, or not.
+ *
  * Context: inside a slice.
  */
 void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
@@ -359,8 +361,11 @@ void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
 		.adaptive = !!(f->flags & BGDMA_FRAME_ADAPTIVE),
 	};
 	struct bgdma_tx_flow *flow;
-	struct bgdma_tx *tx = bgdma_tx_get(flows, &key, &flow);
+	struct bgdma_tx *tx;
 
+	if (le64_to_cpu(f->kernel) != bgdma_way_kernel(flows->ether, key.dst))
+		return;
+	tx = bgdma_tx_get(flows, &key, &flow);
 	if (!tx)
 		return;
 	/* The slice keeps a flow's memory. */
