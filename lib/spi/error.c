@@ -271,10 +271,6 @@ int bgdma_explain_event(const struct bgdma_event *event, char *buf, size_t size)
 		text_object(&text, event->kind, event->object);
 		text_transfer(&text, event);
 		break;
-	case BGDMA_EVENT_LINK:
-		text_add(&text, "a link went %s: ", event->code ? "down" : "up");
-		text_peer(&text, event->peer_rank, event->peer_ctx);
-		break;
 	case BGDMA_EVENT_CLASS:
 		text_object(&text, event->kind, event->object);
 		text_add(&text, event->transfer_id ?

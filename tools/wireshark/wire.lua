@@ -46,7 +46,7 @@ local OBJECTS = {[0] = "context", "injection FIFO", "reception FIFO",
 	"events", "group", "class"}
 
 local EVENTS = {"PEER_DOWN", "FIFO_ERROR", "COUNTER", "REFUSED", "OFFENDER",
-	"PARTITION", "EPOCH", "LINK", "CLASS"}
+	"PARTITION", "EPOCH", "CLASS"}
 
 local function handle(value)
 	if value == NONE then

@@ -453,8 +453,7 @@ enum bgdma_event_type {
 	BGDMA_EVENT_OFFENDER	= 5,	/* we refused a remote descriptor of peer */
 	BGDMA_EVENT_PARTITION	= 6,	/* the partition was deleted */
 	BGDMA_EVENT_EPOCH	= 7,	/* an epoch broke, or asks: see uapi.rst */
-	BGDMA_EVENT_LINK	= 8,	/* a link went up or down */
-	BGDMA_EVENT_CLASS	= 9	/* a class broke; peer is who broke it */
+	BGDMA_EVENT_CLASS	= 8	/* a class broke; peer is who broke it */
 };
 
 /**
