@@ -22,7 +22,6 @@ struct seen {
 	unsigned int n;
 	uint8_t cmd;
 	uint32_t u32[BGDMA_A_LINK_MAX + 1];
-	uint64_t rate;
 	char name[BGDMA_NAME_MAX];
 	char dev[IF_NAMESIZE];
 };
@@ -82,8 +81,6 @@ static void take(struct nlattr **attrs, struct seen *s)
 		if (attrs[i] && nla_len(attrs[i]) == 4)
 			s->u32[i] = nla_get_u32(attrs[i]);
 	}
-	if (attrs[BGDMA_A_LINK_RATE])
-		s->rate = nla_get_u64(attrs[BGDMA_A_LINK_RATE]);
 	snprintf(s->name, sizeof(s->name), "%s",
 		 nla_get_string(attrs[BGDMA_A_LINK_PARTITION]));
 	snprintf(s->dev, sizeof(s->dev), "%s",
@@ -265,7 +262,6 @@ TEST_F(link, x1_defaults_and_changes_are_shown)
 		{ BGDMA_A_LINK_SUM, 4, 0 },
 		{ BGDMA_A_LINK_FIXED, 4, 1 },
 	};
-	static const struct more rate = { BGDMA_A_LINK_RATE, 8, 1ULL << 40 };
 	struct seen *seen = &self->seen;
 	struct link *l = &self->l;
 	unsigned int i;
@@ -278,7 +274,6 @@ TEST_F(link, x1_defaults_and_changes_are_shown)
 	EXPECT_EQ(10000, seen->u32[BGDMA_A_LINK_TIMEOUT_MS]);
 	EXPECT_EQ(1000, seen->u32[BGDMA_A_LINK_HELLO_MS]);
 	EXPECT_EQ(256, seen->u32[BGDMA_A_LINK_WINDOW]);
-	EXPECT_EQ(0, seen->rate);
 	EXPECT_EQ(0, seen->u32[BGDMA_A_LINK_COPY]);
 	EXPECT_EQ(1, seen->u32[BGDMA_A_LINK_SUM]);
 	EXPECT_EQ(0, seen->u32[BGDMA_A_LINK_FIXED]);
@@ -288,11 +283,9 @@ TEST_F(link, x1_defaults_and_changes_are_shown)
 	for (i = 0; i < sizeof(more) / sizeof(more[0]); i++)
 		ASSERT_EQ(0, link_do(l, BGDMA_CMD_LINK_SET, "p", "veth0",
 				     &more[i]));
-	ASSERT_EQ(0, link_do(l, BGDMA_CMD_LINK_SET, "p", "veth0", &rate));
 	ASSERT_EQ(1, links(l, "p", seen));
 	for (i = 0; i < sizeof(more) / sizeof(more[0]); i++)
 		EXPECT_EQ(more[i].value, seen->u32[more[i].attr]);
-	EXPECT_EQ(1ULL << 40, seen->rate);
 
 	ASSERT_EQ(0, rt_set("veth0", false, 9000));
 	ASSERT_EQ(1, links(l, "p", seen));

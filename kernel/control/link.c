@@ -56,8 +56,6 @@ static int bgdma_put_link_config(struct sk_buff *skb,
 	return nla_put_u32(skb, BGDMA_A_LINK_TIMEOUT_MS, config->timeout_ms) ?:
 	       nla_put_u32(skb, BGDMA_A_LINK_HELLO_MS, config->hello_ms) ?:
 	       nla_put_u32(skb, BGDMA_A_LINK_WINDOW, config->window) ?:
-	       nla_put_u64_64bit(skb, BGDMA_A_LINK_RATE, config->rate,
-				 BGDMA_A_LINK_PAD) ?:
 	       nla_put_u32(skb, BGDMA_A_LINK_COPY, config->copy) ?:
 	       nla_put_u32(skb, BGDMA_A_LINK_SUM, config->sum) ?:
 	       nla_put_u32(skb, BGDMA_A_LINK_FIXED, config->fixed);
@@ -245,8 +243,6 @@ static int bgdma_link_configure(struct genl_info *info,
 		config->hello_ms = nla_get_u32(attrs[BGDMA_A_LINK_HELLO_MS]);
 	if (attrs[BGDMA_A_LINK_WINDOW])
 		config->window = nla_get_u32(attrs[BGDMA_A_LINK_WINDOW]);
-	if (attrs[BGDMA_A_LINK_RATE])
-		config->rate = nla_get_u64(attrs[BGDMA_A_LINK_RATE]);
 	if (attrs[BGDMA_A_LINK_COPY])
 		config->copy = nla_get_u32(attrs[BGDMA_A_LINK_COPY]);
 	if (attrs[BGDMA_A_LINK_SUM])

@@ -66,7 +66,6 @@ struct bgdma_nodes {
  * @timeout_ms: a kernel that is not heard for so long is gone (X-3)
  * @hello_ms: between two HELLO
  * @window: frames of a flow that may be on their way at most
- * @rate: bytes per second at most; 0: no limit of ours
  * @copy: never send pages by reference
  * @sum: always with a checksum of the payload; else not where a veth leads straight
  *	to a link of this kernel
@@ -76,7 +75,6 @@ struct bgdma_link_config {
 	u32 timeout_ms;
 	u32 hello_ms;
 	u32 window;
-	u64 rate;
 	bool copy;
 	bool sum;
 	bool fixed;

@@ -19,7 +19,6 @@ static const char *const attr_names[BGDMA_A_LINK_MAX + 1] = {
 	[BGDMA_A_LINK_TIMEOUT_MS] = "timeout",
 	[BGDMA_A_LINK_HELLO_MS] = "hello",
 	[BGDMA_A_LINK_WINDOW] = "window",
-	[BGDMA_A_LINK_RATE] = "rate",
 	[BGDMA_A_LINK_COPY] = "copy",
 	[BGDMA_A_LINK_SUM] = "sum",
 	[BGDMA_A_LINK_FIXED] = "fixed",
@@ -65,17 +64,6 @@ static int put_u32(struct nl_msg *msg, int attr, const char *text)
 	return TOOL_OK;
 }
 
-static int put_u64(struct nl_msg *msg, int attr, const char *text)
-{
-	uint64_t value;
-
-	if (!parse_number(text, 10, UINT64_MAX, &value))
-		return usage_error("%s: \"%s\" is not a number",
-				   attr_names[attr], text);
-	nla_put_u64(msg, attr, value);
-	return TOOL_OK;
-}
-
 static int put_switch(struct nl_msg *msg, int attr, const char *text)
 {
 	if (strcmp(text, "on") && strcmp(text, "off"))
@@ -96,7 +84,6 @@ static const struct parameter parameters[] = {
 	{ BGDMA_A_LINK_TIMEOUT_MS, put_u32 },
 	{ BGDMA_A_LINK_HELLO_MS, put_u32 },
 	{ BGDMA_A_LINK_WINDOW, put_u32 },
-	{ BGDMA_A_LINK_RATE, put_u64 },
 	{ BGDMA_A_LINK_COPY, put_switch },
 	{ BGDMA_A_LINK_SUM, put_switch },
 	{ BGDMA_A_LINK_FIXED, put_switch },
@@ -159,7 +146,6 @@ static const struct field link_fields[] = {
 	{ BGDMA_A_LINK_TIMEOUT_MS, TYPE_U32, "timeout_ms" },
 	{ BGDMA_A_LINK_HELLO_MS, TYPE_U32, "hello_ms" },
 	{ BGDMA_A_LINK_WINDOW, TYPE_U32, "window" },
-	{ BGDMA_A_LINK_RATE, TYPE_U64, "rate" },
 	{ BGDMA_A_LINK_COPY, TYPE_SWITCH, "copy" },
 	{ BGDMA_A_LINK_SUM, TYPE_SWITCH, "sum" },
 	{ BGDMA_A_LINK_FIXED, TYPE_SWITCH, "fixed" },
@@ -248,11 +234,10 @@ void link_text(struct json_object *object, bool stats)
 	       get_string(object, "state"), get_u64(object, "mtu"),
 	       has(object, "inside") ? " inside" : "");
 	printf("    timeout %" PRIu64 " hello %" PRIu64 " window %" PRIu64
-	       " rate %" PRIu64 " copy %s sum %s fixed %s\n",
+	       " copy %s sum %s fixed %s\n",
 	       get_u64(object, "timeout_ms"), get_u64(object, "hello_ms"),
-	       get_u64(object, "window"), get_u64(object, "rate"),
-	       on_off(object, "copy"), on_off(object, "sum"),
-	       on_off(object, "fixed"));
+	       get_u64(object, "window"), on_off(object, "copy"),
+	       on_off(object, "sum"), on_off(object, "fixed"));
 	if (stats)
 		stats_text(object);
 }

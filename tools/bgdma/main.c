@@ -31,7 +31,7 @@ static const char usage[] =
 	"  fifo show [NAME[/RANK[.CTX]]]\n"
 	"  tree show [NAME[/RANK[.CTX]] [class N] [waits]]\n"
 	"  link add dev DEV partition NAME [timeout MS] [hello MS] [window N]\n"
-	"                [rate BYTES] [copy on|off] [sum on|off]\n"
+	"                [copy on|off] [sum on|off]\n"
 	"                [fixed on|off]\n"
 	"  link set dev DEV partition NAME ...\n"
 	"  link del dev DEV partition NAME\n"

@@ -149,10 +149,7 @@ static void put(struct machine *m, struct file *f, struct nl_msg *msg,
 	__u64 v = choice[1] < CHOICE_ODD ? sensible[choice[1] % 8] :
 					   choose(m, f, C_VALUE, choice[1]);
 
-	if (type == BGDMA_A_LINK_RATE)
-		nla_put_u64(msg, type, v);
-	else
-		nla_put_u32(msg, type, (__u32)v);
+	nla_put_u32(msg, type, (__u32)v);
 }
 
 static void link_request(struct machine *m, struct file *f, int kernel,
