@@ -159,14 +159,15 @@ static inline int raw_socket(void)
 	return bind(sock, (struct sockaddr *)&at, sizeof(at)) ? -1 : sock;
 }
 
-static inline int partition_and_link(struct link *l)
+/* A ring of @dim nodes, of which those up to @last are the kernel's, and its link. */
+static inline int ring_and_link(struct link *l, uint32_t dim, uint32_t last)
 {
-	static const struct bgdma_run run = { 0, 0 };
+	const struct bgdma_run run = { 0, last };
 	struct nl_msg *msg = request(l, BGDMA_CMD_PARTITION_NEW, NLM_F_ACK);
 	struct answer a = { 0 };
 
 	nla_put_string(msg, BGDMA_A_PARTITION_NAME, PARTITION);
-	nla_put_u32(msg, BGDMA_A_PARTITION_DIM_X, DIM);
+	nla_put_u32(msg, BGDMA_A_PARTITION_DIM_X, dim);
 	nla_put_u32(msg, BGDMA_A_PARTITION_DIM_Y, 1);
 	nla_put_u32(msg, BGDMA_A_PARTITION_DIM_Z, 1);
 	nla_put(msg, BGDMA_A_PARTITION_NODES, sizeof(run), &run);
@@ -178,6 +179,11 @@ static inline int partition_and_link(struct link *l)
 	nla_put_u32(msg, BGDMA_A_LINK_HELLO_MS, 200);
 	memset(&a, 0, sizeof(a));
 	return ask(l, msg, &a);
+}
+
+static inline int partition_and_link(struct link *l)
+{
+	return ring_and_link(l, DIM, 0);
 }
 
 /* Who is not heard for so long is gone. */

@@ -463,11 +463,14 @@ static bool bgdma_frame_leave(struct bgdma_ether *ether, struct sk_buff *skb,
 	struct bgdma_frame *f = bgdma_frame_of(skb);
 	u32 to = le32_to_cpu(f->dst_rank);
 	struct bgdma_way way = { .rank = from };
+	u32 left = 3 * BGDMA_DIM_MAX;	/* ways may change meanwhile */
 
+	if (!f->hops)
+		return false;
+	f->hops--;
 	do {
-		if (!f->hops)
+		if (!left--)
 			return false;
-		f->hops--;
 		way = bgdma_way_next(ether, way.rank, to,
 				     f->flags & BGDMA_FRAME_ADAPTIVE);
 		if (way.rank == BGDMA_ROUTE_NONE)

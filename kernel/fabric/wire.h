@@ -36,7 +36,7 @@
 /* So many are made use of. */
 #define BGDMA_WIRE_MTU_MAX	65535
 
-/* A packet each of so many hops is lost: a way is never longer, see route.h. */
+/* A frame that comes to more kernels is lost; nodes of one are passed without. */
 #define BGDMA_WIRE_HOPS_MAX	255
 
 enum bgdma_frame_type {
@@ -49,7 +49,7 @@ enum bgdma_frame_type {
 };
 
 /* bgdma_frame.flags */
-#define BGDMA_FRAME_ADAPTIVE	0x01	/* any minimal way, delivered on arrival */
+#define BGDMA_FRAME_ADAPTIVE	0x01	/* any minimal way */
 #define BGDMA_FRAME_AGAIN	0x02	/* sent before */
 #define BGDMA_FRAME_UNSUMMED	0x04	/* payload has no checksum: within one kernel */
 #define BGDMA_FRAME_FLAGS	0x07
@@ -65,7 +65,7 @@ enum bgdma_frame_type {
  * @partition: made of its name and key
  * @crc: CRC32C of the head, where this, @at and @hops count as zero
  * @at: node that the frame goes to next; a hop changes it
- * @hops: that it may still take; a hop changes it
+ * @hops: links that it may still cross; a hop changes it
  * @flags: BGDMA_FRAME_*
  * @head: bytes up to the payload, without the Ethernet header
  * @src_rank: node that the frame comes from
