@@ -15,7 +15,7 @@
 #define WAKE	2	/* bgdma_kern_ctl.wake */
 
 /* Barriers */
-#define USER_BARRIER	1	/* bgdma_inj_submit(), bgdma_rec_release() */
+#define USER_BARRIER	1	/* bgdma_inj_submit(), bgdma_kick(), bgdma_rec_release() */
 #define ENGINE_BARRIER	2	/* bgdma_poll_rung() */
 #define BELL_RELEASE	3	/* bgdma_inj_publish() */
 #define TAKE_FULL	4	/* bgdma_ring_doorbell(): its xchg() */

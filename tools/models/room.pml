@@ -28,7 +28,7 @@
 #define PARK_BARRIER	2	/* bgdma_stream_park() */
 #define STARVED_BARRIER	3	/* bgdma_rec_refused() */
 #define WAKE_BARRIER	4	/* bgdma_waiters_wake() */
-#define ROOM_LOCK	5	/* bgdma_rec_kick(), bgdma_rec_room() */
+#define ROOM_LOCK	5	/* bgdma_rec_used_now() */
 
 #include "memory.pml"
 

@@ -12,7 +12,7 @@
 #define STATE	1	/* bgdma_inj_kern.state */
 
 /* Barriers */
-#define STATE_RELEASE	1	/* bgdma_inj_fail() */
+#define STATE_RELEASE	1	/* bgdma_stream_error() */
 #define STATE_ACQUIRE	2	/* bgdma_inj_state() */
 
 #include "memory.pml"
