@@ -300,6 +300,8 @@ static bool module_text(unsigned long *first, unsigned long *last)
 	return *first < *last;
 }
 
+#define MODULE_FAULTS_MAX	"1000000000"	/* what is left of them is counted */
+
 static bool module_fault(const char *kind, const char *what, const char *text)
 {
 	char path[128];
@@ -321,7 +323,7 @@ static bool module_faults(const char *kind, const char *percent)
 	return module_fault(kind, "require-start", from) &&
 	       module_fault(kind, "require-end", to) &&
 	       module_fault(kind, "stacktrace-depth", "32") &&
-	       module_fault(kind, "times", "-1") &&
+	       module_fault(kind, "times", MODULE_FAULTS_MAX) &&
 	       module_fault(kind, "probability", percent);
 }
 
@@ -332,6 +334,15 @@ bool fault_module(unsigned int percent)
 	snprintf(text, sizeof(text), "%u", percent);
 	return module_faults("failslab", text) &&
 	       module_faults("fail_page_alloc", text);
+}
+
+unsigned int fault_module_hits(void)
+{
+	long most = atol(MODULE_FAULTS_MAX);
+
+	return (unsigned int)
+		(2 * most - number_of("/sys/kernel/debug/failslab/times", "") -
+		 number_of("/sys/kernel/debug/fail_page_alloc/times", ""));
 }
 
 /* ---- One call, again and again ------------------------------------------ */
@@ -375,6 +386,7 @@ static int fault_round(const struct faulty *f, unsigned int n)
 	if (f->prepare)
 		f->prepare();
 	account(&before);
+	fault_answered = false;
 	fault_arm(n);
 	ret = f->call();
 	hit = fault_disarm();
@@ -383,7 +395,8 @@ static int fault_round(const struct faulty *f, unsigned int n)
 			 hit ? "happened" : "did not happen", ret);
 		return -1;
 	}
-	if (ret && !f->may) {
+	/* Of what the kernel refused, with a word, nothing is done. */
+	if (ret && (!f->may || fault_answered)) {
 		if (!account_same(f, n, "failed", &before))
 			return -1;
 		ret = f->call();

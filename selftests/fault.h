@@ -70,6 +70,8 @@ unsigned int fault_disarm_workers(void);
  * it. False: this kernel cannot tell by the stack.
  */
 bool fault_module(unsigned int percent);
+/* How many did since. */
+unsigned int fault_module_hits(void);
 
 /* ---- One call, again and again ------------------------------------------ */
 

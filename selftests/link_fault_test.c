@@ -447,6 +447,7 @@ TEST_F_TIMEOUT(traffic, the_first_transfers, 1200)
 	}
 	TH_LOG("%u and %u faults", hits[0], hits[1]);
 	EXPECT_LT(0, hits[0]);
+	EXPECT_LT(0, hits[1]);
 	EXPECT_TRUE(works(&ends[0], &ends[1]));
 	EXPECT_TRUE(works(&ends[1], &ends[0]));
 	/* What arrived has been let go of, at the latest when its sender is. */
@@ -458,7 +459,7 @@ TEST_F_TIMEOUT(traffic, the_first_transfers, 1200)
 TEST_F_TIMEOUT(traffic, x3_who_leaves, 600)
 {
 	struct end *other = &self->ends[1];
-	unsigned int n;
+	unsigned int n, hits = 0;
 
 	for (n = 1; n <= ROUNDS / 2; n++) {
 		struct bgdma_event seen;
@@ -476,8 +477,9 @@ TEST_F_TIMEOUT(traffic, x3_who_leaves, 600)
 					       BGDMA_EVENT_PEER_DOWN, &seen))
 				TH_LOG("fault %u", n);
 		} while (seen.peer_incarnation != incarnation);
-		fault_disarm_workers();
+		hits += fault_disarm_workers();
 	}
+	EXPECT_LT(0, hits);
 }
 
 /* ---- What a kernel has to say -------------------------------------------- */
@@ -592,6 +594,7 @@ TEST_F_TIMEOUT(traffic, x3_whoever_asks_is_answered, 600)
 	ASSERT_TRUE(event_wait(&now.n, BGDMA_EVENT_EPOCH, &event));
 	EXPECT_EQ(BGDMA_E_REGION, event.code);
 	EXPECT_TRUE(counter_error(&now.n, INJ, now.ic));
+	EXPECT_LT(0, fault_module_hits());
 	EXPECT_TRUE(fault_module(0));
 	node_close(&now.n);
 }
@@ -599,7 +602,7 @@ TEST_F_TIMEOUT(traffic, x3_whoever_asks_is_answered, 600)
 /* A link that goes down and comes up, with faults: they find each other again. */
 TEST_F_TIMEOUT(traffic, a_hello_that_comes_in, 600)
 {
-	unsigned int n;
+	unsigned int n, hits = 0;
 
 	for (n = 1; n <= ROUNDS / 2; n++) {
 		links_enter(0);
@@ -609,10 +612,11 @@ TEST_F_TIMEOUT(traffic, a_hello_that_comes_in, 600)
 		links_leave();
 		ASSERT_TRUE(works(&self->ends[0], &self->ends[1]))
 			TH_LOG("fault %u", n);
-		fault_disarm_workers();
+		hits += fault_disarm_workers();
 		ASSERT_TRUE(works(&self->ends[1], &self->ends[0]))
 			TH_LOG("after fault %u", n);
 	}
+	EXPECT_LT(0, hits);
 }
 
 TEST_HARNESS_MAIN

@@ -26,11 +26,17 @@ static struct {
 
 /* What a worker lets others know of itself. */
 struct place {
-	__u32 rank, ctx, region, rec, rgq, counter;
+	__u32 rank, ctx, region, rec, rgq, counter, incarnation;
+};
+
+/* What there was of each kind, or it was no storm. */
+enum weather {
+	KILLED, STOPPED, FORKED, EXECUTED, BOUND, DELETED, PROCESSORS, WEATHER,
 };
 
 static struct shared_table {
 	struct place place[WORKERS_MAX];
+	__u32 weather[WEATHER];
 	__u32 witnessed;	/* transfers that the witness saw end well */
 	__u32 betrayed;		/* or not */
 } *table;
@@ -60,11 +66,18 @@ static void seed(__u64 a, __u64 b)
 
 /* ---- Workers ---------------------------------------------------------- */
 
+static void count(__u32 *of)
+{
+	__atomic_fetch_add(of, 1, __ATOMIC_SEQ_CST);
+}
+
+#define BETRAYED	77	/* exit code */
+
 static void use_inherited_and_wait(const char *fd)
 {
 	/* After exec: the file is another's, and no call may work. */
 	if (ioctl(atoi(fd), BGDMA_IOC_DOORBELL, 0) != -1)
-		__atomic_fetch_add(&table->betrayed, 1, __ATOMIC_SEQ_CST);
+		_exit(BETRAYED);
 	for (;;)
 		pause();
 }
@@ -99,6 +112,38 @@ static void meet_others(struct end *e)
 		ioctl(e->n.fd, BGDMA_IOC_GROUP_BIND, &bind);
 }
 
+#define CLASS_OF	4
+
+/*
+ * A class with those next to us, as we see them now. Who sees the same has the same
+ * class; else it is broken, or never used.
+ */
+static void combine_with_others(struct end *e, unsigned int me)
+{
+	const struct place *p = &table->place[me / CLASS_OF * CLASS_OF];
+	struct bgdma_group_member who[CLASS_OF];
+	struct bgdma_class_unbind old = {
+		.size = sizeof(old), .flags = BGDMA_CLASS_BREAK,
+	};
+	struct bgdma_class_bind bind = {
+		.size = sizeof(bind), .instance = 1, .rank = me % CLASS_OF,
+		.members = (uintptr_t)who, .member_count = CLASS_OF,
+	};
+	unsigned int i;
+
+	for (i = 0; i < CLASS_OF; i++) {
+		who[i] = (struct bgdma_group_member){
+			.rank = p[i].rank, .ctx = (__u16)p[i].ctx,
+			.incarnation = p[i].incarnation,
+		};
+		bind.instance = bind.instance * 31 + p[i].incarnation;
+	}
+	bind.instance |= 1;
+	ioctl(e->n.fd, BGDMA_IOC_CLASS_UNBIND, &old);
+	if (!ioctl(e->n.fd, BGDMA_IOC_CLASS_BIND, &bind))
+		count(&table->weather[BOUND]);
+}
+
 /* A context with one of everything; false: there is no partition, or no room. */
 static bool settle(struct end *e, unsigned int me, __u32 rank)
 {
@@ -123,7 +168,9 @@ static bool settle(struct end *e, unsigned int me, __u32 rank)
 	*p = (struct place){
 		.rank = rank, .ctx = e->n.at.ctx, .region = e->mem.handle,
 		.rec = e->rec.id, .rgq = e->rgq, .counter = e->rc,
+		.incarnation = e->n.at.incarnation,
 	};
+	combine_with_others(e, me);
 	return true;
 }
 
@@ -154,6 +201,23 @@ static struct bgdma_desc epoch(const struct place *to)
 	return d;
 }
 
+/* A part in a sum of all of the class, as long as all are there. */
+static struct bgdma_desc sum(const struct end *e)
+{
+	return (struct bgdma_desc){
+		.op = BGDMA_OP_TREE_ALLREDUCE, .flags = BGDMA_DESC_OPS,
+		.dispatch = htole16(BGDMA_TREE_COMBINE(BGDMA_TREE_ADD,
+						       BGDMA_TREE_U64)),
+		.inj_ctr = htole32(BGDMA_NONE), .rec_ctr = htole32(e->rc),
+		.length = htole32(8 * (1 + any(100))),
+		.u.at = {
+			.src_region = htole32(e->mem.handle),
+			.dst_region = htole32(e->mem.handle),
+			.dst_off = htole64(KIB),
+		},
+	};
+}
+
 /* To somebody, who may be gone, or somebody else by now. */
 static struct bgdma_desc some_desc(struct end *e)
 {
@@ -161,7 +225,7 @@ static struct bgdma_desc some_desc(struct end *e)
 	__u32 length = any(4) ? any(2000) : any((__u32)e->mem.bytes + 1);
 	struct bgdma_desc d, put;
 
-	switch (any(9)) {
+	switch (any(10)) {
 	case 0:
 		d = d_memfifo(to.rank, to.rec, e->mem.handle, 0, length);
 		break;
@@ -181,6 +245,8 @@ static struct bgdma_desc some_desc(struct end *e)
 		break;
 	case 4:
 		return deposit(e);
+	case 9:
+		return sum(e);
 	case 5:
 		d = epoch(&to);
 		d.dst_ctx = htole16((__u16)to.ctx);
@@ -204,11 +270,11 @@ static struct bgdma_desc some_desc(struct end *e)
 	return d;
 }
 
-static void some_call(struct end *e)
+static void some_call(struct end *e, unsigned int me)
 {
 	__u32 handle;
 
-	switch (any(8)) {
+	switch (any(9)) {
 	case 0:
 		wait_for(&e->n, REC, e->rc, 0, any(20) * 1000000LL);
 		break;
@@ -235,12 +301,17 @@ static void some_call(struct end *e)
 		grant(&e->n, BGDMA_KIND_REC_FIFO, e->rec.id, BGDMA_RANK_ANY,
 		      BGDMA_RIGHT_ACCEPT);
 		break;
+	case 7:
+		if (counter_error(&e->n, REC, e->rc))
+			clear_error(&e->n, REC, e->rc, 0);
+		combine_with_others(e, me);
+		break;
 	default:
 		usleep(any(2000));
 	}
 }
 
-static void transfer(struct end *e)
+static void transfer(struct end *e, unsigned int me)
 {
 	unsigned int i, n = 20 + any(300);
 
@@ -256,7 +327,7 @@ static void transfer(struct end *e)
 		if (any(3) && packet(&e->rec))
 			packet_drop(&e->rec);
 		if (!any(8))
-			some_call(e);
+			some_call(e, me);
 	}
 }
 
@@ -336,13 +407,14 @@ static void leave_the_file_to_another(struct end *e, bool exec)
 		if (fork())
 			_exit(0);
 		if (ioctl(e->n.fd, BGDMA_IOC_DOORBELL, 0) != -1)
-			__atomic_fetch_add(&table->betrayed, 1,
-					   __ATOMIC_SEQ_CST);
+			_exit(BETRAYED);
+		count(&table->weather[FORKED]);
 		for (;;)
 			pause();
 	}
 	fcntl(e->n.fd, F_SETFD, 0);
 	snprintf(fd, sizeof(fd), "%d", e->n.fd);
+	count(&table->weather[EXECUTED]);
 	execl("/proc/self/exe", "storm_test", "--after-exec", fd, NULL);
 	_exit(1);
 }
@@ -366,14 +438,14 @@ static void live(unsigned int me)
 				node_close(&e.n);
 			continue;
 		}
-		transfer(&e);
+		transfer(&e, me);
 		switch (any(8)) {
 		case 0:
 			leave_the_file_to_another(&e, any(2));
 			break;
 		case 1:
 			raise(SIGSTOP);
-			transfer(&e);
+			transfer(&e, me);
 			break;
 		case 2:
 			_exit(0);

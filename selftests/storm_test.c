@@ -208,9 +208,12 @@ static bool nobody_attached(void)
 static void reap(bool all)
 {
 	unsigned int i;
+	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-anchor, NULL, all ? 0 : WNOHANG)) > 0) {
+	while ((pid = waitpid(-anchor, &status, all ? 0 : WNOHANG)) > 0) {
+		if (WIFEXITED(status) && WEXITSTATUS(status) == BETRAYED)
+			count(&table->betrayed);
 		for (i = 0; i < size.workers; i++)
 			if (worker[i] == pid)
 				worker[i] = 0;
@@ -251,26 +254,36 @@ static void everybody_out(void)
 	reap(true);
 }
 
+static void seen(enum weather kind, bool it)
+{
+	if (it)
+		count(&table->weather[kind]);
+}
+
+static void partition_anew(void)
+{
+	seen(DELETED, !partition("del", PARTITION, ""));
+	usleep(any(20000));
+	partition("add", PARTITION, "dims 4x4x1 mode 0666");
+}
+
 static void one_step(void)
 {
 	unsigned int i = any(size.workers), k;
 
 	switch (any(12)) {
 	case 0:
-		machine_processor(1 + any((__u32)sysconf(_SC_NPROCESSORS_CONF)),
-				  any(2));
+		seen(PROCESSORS, machine_processor(
+			1 + any((__u32)sysconf(_SC_NPROCESSORS_CONF)), any(2)));
 		break;
 	case 1:
-		if (any(4))
-			break;
-		partition("del", PARTITION, "");
-		usleep(any(20000));
-		partition("add", PARTITION, "dims 4x4x1 mode 0666");
+		if (!any(4))
+			partition_anew();
 		break;
 	case 2:
 	case 3:
 		if (worker[i])
-			kill(worker[i], SIGSTOP);
+			seen(STOPPED, !kill(worker[i], SIGSTOP));
 		break;
 	case 4:
 		for (k = 0; k < size.workers; k++)
@@ -279,7 +292,7 @@ static void one_step(void)
 		break;
 	default:
 		if (worker[i])
-			kill(worker[i], SIGKILL);
+			seen(KILLED, !kill(worker[i], SIGKILL));
 	}
 	usleep(any(20000));
 	reap(false);
@@ -303,8 +316,11 @@ static void round_of_storm(unsigned int r)
 	witness = begin_child();
 	if (!witness)
 		bear_witness();
-	for (step = 0; step < size.steps; step++)
+	for (step = 0; step < size.steps; step++) {
 		one_step();
+		if (step == size.steps / 2)
+			partition_anew();
+	}
 	/* The storm goes on, and so does somebody else. */
 	before = load(&table->witnessed);
 	snprintf(text, sizeof(text), "round %u: somebody else's transfers go on",
@@ -383,6 +399,25 @@ static void memory_is_back(struct memory was, unsigned int rounds)
 	result(was.free - is.free < 4 * noise, "free memory is back");
 }
 
+/* Nothing of it comes by itself. */
+static void it_stormed(void)
+{
+	static const char *const names[WEATHER] = {
+		"killed", "stopped", "forked", "executed another", "bound a class",
+		"partitions deleted", "processors taken and given",
+	};
+	bool all = true;
+	unsigned int i;
+
+	for (i = 0; i < WEATHER; i++) {
+		printf("# %s: %u\n", names[i], table->weather[i]);
+		all &= !!table->weather[i];
+	}
+	if (!memory_is_short)
+		printf("# memory was not short: there is no cgroup2 with memory\n");
+	result(all, "there was some of all weather");
+}
+
 /* Of a long storm, however short its time is. */
 #define INSERTIONS	1000
 
@@ -399,6 +434,7 @@ static void storm(long seconds)
 		if (!r)
 			was = memory_now();
 	}
+	it_stormed();
 	memory_is_back(was, r - 1);
 	printf("# the module was removed and inserted %u times\n", insertions);
 	result(module_remove_at_last(), "the module is removed");
