@@ -273,4 +273,95 @@ TEST_F_TIMEOUT(data, x3_a_kernel_where_nobody_is, 60)
 	REFUSED(BGDMA_E_NO_PEER);
 }
 
+/* ---- Refused late ---------------------------------------------------------- */
+
+/* What their remote-get queue holds, if it waits for something. */
+static void take_queue(struct nlattr **attrs, void *arg)
+{
+	if (nla_get_u32(attrs[BGDMA_A_FIFO_KIND]) == BGDMA_KIND_RGET_QUEUE &&
+	    nla_get_u32(attrs[BGDMA_A_FIFO_STATE]) == BGDMA_FIFO_STATE_BLOCKED)
+		*(uint64_t *)arg = nla_get_u64(attrs[BGDMA_A_FIFO_HELD]);
+}
+
+static bool queue_waits(struct link *l, uint64_t held)
+{
+	uint64_t now = 0;
+	struct answer a = { .each = take_queue, .arg = &now };
+
+	ask(l, request(l, BGDMA_CMD_FIFO_GET, NLM_F_DUMP), &a);
+	return now == held;
+}
+
+/* A remote get of ours, of one descriptor or two. */
+static void add_rget(struct data_frame *f, struct end *e,
+		     const struct bgdma_desc *descs, unsigned int n)
+{
+	uint32_t at = f->frame.bytes, bytes = n * (uint32_t)sizeof(*descs);
+	struct bgdma_desc d = d_rget(0, e->rgq, BGDMA_NONE, 0, n);
+
+	add(f, &d, 0, bytes, 0);
+	memcpy(f->payload + at, descs, bytes);
+}
+
+/* Sends number @number to us when what came before has arrived, then to itself. */
+static void add_fenced_pair(struct data_frame *f, struct end *e, __u32 number)
+{
+	struct bgdma_desc pair[] = {
+		d_number(WE, &e->rec, number), d_number(0, &e->rec, number),
+	};
+
+	pair[0].flags |= BGDMA_DESC_FENCE;
+	pair[1].flags |= BGDMA_DESC_FENCE;
+	pair[1].op = BGDMA_OP_LOCAL_MEMFIFO;
+	add_rget(f, e, pair, 2);
+}
+
+/* What they sent was refused, or not. */
+static bool answer_frame(int sock, const struct data_frame *f, int code)
+{
+	struct ack_frame ack;
+
+	ack_new(&ack);
+	ack.result[0] = (struct bgdma_wire_result) {
+		.id = f->packet[0].id, .psn = f->frame.psn,
+		.code = (uint32_t)code,
+	};
+	return send_ack(sock, f, f->frame.psn + 1, !!code, &ack);
+}
+
+/*
+ * When a refusal is heard of the next remote get may have begun: it comes to its end,
+ * whoever hears of its beginning relies on that. Those behind it are dropped.
+ */
+TEST_F(data, dma11_what_is_dropped_is_whole_remote_gets)
+{
+	struct end *e = &self->e;
+	struct bgdma_desc d = d_number(WE, &e->rec, 1);
+	struct data_frame f;
+
+	add_rget(&self->f, e, &d, 1);
+	add_fenced_pair(&self->f, e, 2);
+	add_fenced_pair(&self->f, e, 3);
+	LANDS();
+	/* The first of the second at its fence, and three behind it. */
+	ASSERT_TRUE(until(queue_waits(&self->l, 4)));
+	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &f, sizeof(f)));
+	ASSERT_TRUE(answer_frame(self->sock, &f, BGDMA_E_RIGHTS));
+	do {
+		ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &f,
+				       sizeof(f)));
+	} while (f.frame.flow == BGDMA_FLOW_KERNEL ||
+		 f.packet[0].desc.op != BGDMA_OP_MEMFIFO ||
+		 f.packet[0].desc.u.inline_data[0] != 2);
+	ASSERT_TRUE(answer_frame(self->sock, &f, BGDMA_OK));
+	EXPECT_EQ(2, number_wait(&e->rec));
+	/* It goes on with what comes later. */
+	data_new(&self->f, 5, FIRST + 1);
+	d = d_number(0, &e->rec, 4);
+	d.op = BGDMA_OP_LOCAL_MEMFIFO;
+	add_rget(&self->f, e, &d, 1);
+	LANDS();
+	EXPECT_EQ(4, number_wait(&e->rec));
+}
+
 TEST_HARNESS_MAIN

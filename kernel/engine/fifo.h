@@ -326,11 +326,13 @@ void bgdma_rec_clear(struct bgdma_rec_fifo *fifo, bool flush);
  * @desc: as its sender wrote it
  * @group: number + 1 of the group under which it came; 0: none
  * @own: it was the sender's own descriptor that brought it, not one from elsewhere
+ * @first: of its remote get
  */
 struct bgdma_rget_slot {
 	struct bgdma_desc desc;
 	u16 group;
 	bool own;
+	bool first;
 };
 
 /**
@@ -340,6 +342,7 @@ struct bgdma_rget_slot {
  * @slots: quota descriptors
  * @head: taken; queue.lock
  * @tail: put in; queue.lock
+ * @begun: number of the first descriptor of the remote get that it is at; queue.lock
  * @bound: @s.who is valid; queue.lock
  */
 struct bgdma_rget_sub {
@@ -348,6 +351,7 @@ struct bgdma_rget_sub {
 	struct bgdma_rget_slot *slots;
 	u32 head;
 	u32 tail;
+	u64 begun;
 	bool bound;
 };
 

@@ -47,6 +47,8 @@ static int bgdma_rgq_fetch(struct bgdma_stream *s)
 	s->x.desc = slot->desc;
 	s->group = slot->desc.flags & BGDMA_DESC_GROUP ? slot->group : 0;
 	s->own = slot->own;
+	if (slot->first)
+		sub->begun = s->head;
 	s->x.seq = s->head++;
 	s->x.tail = s->head;	/* nothing here is a train */
 	WRITE_ONCE(sub->head, sub->head + 1);
@@ -268,6 +270,7 @@ static void bgdma_rgq_copy(struct bgdma_rget_queue *queue,
 		       from->p[piece] + in_piece, now);
 		sub->slots[slot].group = group;
 		sub->slots[slot].own = !by->remote;
+		sub->slots[slot].first = done < sizeof(struct bgdma_desc);
 		in_piece += now;
 		done += now;
 	}
@@ -339,12 +342,30 @@ int bgdma_rgq_deliver(struct bgdma_rget_queue *queue, struct bgdma_stream *by,
 	return ret;
 }
 
+/*
+ * What waits behind a descriptor is dropped. If it was known late that it is refused
+ * the next remote get may have begun: that comes to its end (DMA-11), for whoever sees
+ * what its first descriptors did relies on the others.
+ */
+static void bgdma_sub_drop(struct bgdma_rget_sub *sub, u64 seq)
+{
+	u32 mask = sub->queue->quota - 1, end = sub->head;
+
+	lockdep_assert_held(&sub->queue->lock);
+	if (seq < sub->begun) {
+		while (end != sub->tail && !sub->slots[end & mask].first)
+			end++;
+	}
+	WRITE_ONCE(sub->tail, end);
+}
+
 /**
  * bgdma_rgq_refuse() - a descriptor from another context was refused
  * @s: stream of a remote-get queue
  * @at: the same, owned, or one that stands for it; at->x says what and why
  *
- * The owner sees it; the rest that the same sender has waiting is dropped.
+ * The owner sees it; the rest that the same sender has waiting is dropped, but for a
+ * later remote get that has begun.
  */
 void bgdma_rgq_refuse(struct bgdma_stream *s, const struct bgdma_stream *at)
 {
@@ -354,7 +375,7 @@ void bgdma_rgq_refuse(struct bgdma_stream *s, const struct bgdma_stream *at)
 	struct bgdma_event event;
 
 	spin_lock(&queue->lock);
-	WRITE_ONCE(bgdma_sub_of(s)->head, bgdma_sub_of(s)->tail);
+	bgdma_sub_drop(bgdma_sub_of(s), at->x.seq);
 	spin_unlock(&queue->lock);
 	bgdma_waiters_wake(&queue->waiters);
 	atomic64_inc(&queue->refused);

@@ -33,6 +33,8 @@ static struct bgdma_partition partition = { .fabric = &fabric };
 static struct {
 	u32 sent, fetched;
 	u16 group[SENT_MAX];	/* that each came under, by a line */
+	u32 first[SENT_MAX];	/* number of the first of its remote get */
+	u64 seq[SENT_MAX];	/* its number where it is executed */
 } senders[SENDERS];
 
 /* Whom a sub-queue is executed for. */
@@ -134,9 +136,13 @@ static void deliver(struct input *in)
 	cut(in, descs, n * 64, &payload);
 	from.x.desc.route = take(in, 1) & BGDMA_ROUTE_DEPOSIT;
 	from.group = (u16)(take(in, 1) + 1);
-	for (i = 0; i < n; i++)
-		senders[sender].group[senders[sender].sent + i] =
-			from.x.desc.route ? from.group : 0;
+	for (i = 0; i < n; i++) {
+		u32 number = senders[sender].sent + i;
+
+		senders[sender].group[number] = from.x.desc.route ? from.group :
+								    0;
+		senders[sender].first[number] = senders[sender].sent;
+	}
 	at = sub_for(sender);
 	fits = at >= 0 && queue->quota - held(&queue->subs[at]) >= n;
 	must(bgdma_rgq_room(queue, &who, n) == fits);
@@ -174,9 +180,31 @@ static void own(struct input *in)
 		must(desc[i] == byte_at(sender, senders[sender].fetched, i));
 	must(s->group == (s->x.desc.flags & BGDMA_DESC_GROUP ?
 			  senders[sender].group[senders[sender].fetched] : 0));
+	senders[sender].seq[senders[sender].fetched] = s->x.seq;
 	senders[sender].fetched++;
 	must(held(sub) == senders[sender].sent - senders[sender].fetched);
 	s->x.active = true;
+}
+
+/*
+ * A descriptor is refused, so many before the last: that takes the rest with it, but for
+ * that of a later remote get that has begun. What is dropped may be sent again.
+ */
+static void refuse(struct bgdma_stream *s, int sender, u32 before)
+{
+	struct bgdma_stream late = { .x.seq = s->x.seq };
+	u32 keep = senders[sender].fetched, last = keep - 1;
+	const u32 *first = senders[sender].first;
+
+	if (before > last)
+		before = last;
+	late.x.seq = senders[sender].seq[last - before];
+	if (late.x.seq < senders[sender].seq[first[last]]) {
+		while (keep < senders[sender].sent && first[keep] == first[last])
+			keep++;
+	}
+	bgdma_rgq_refuse(s, before ? &late : s);
+	senders[sender].sent = keep;
 }
 
 /* The transfer under way is over; a bad one takes the rest with it. */
@@ -189,8 +217,9 @@ static void leave(struct input *in)
 	if (!test_bit(BGDMA_STREAM_OWNED, &sub->s.flags))
 		return;
 	if (sub->s.x.active && how & 0x80) {
-		bgdma_rgq_refuse(&sub->s, &sub->s);
-		senders[sender].fetched = senders[sender].sent;
+		refuse(&sub->s, sender, take(in, 1) % 32);
+		must(held(sub) == senders[sender].sent -
+				  senders[sender].fetched);
 	}
 	sub->s.x.active = false;
 	clear_bit(BGDMA_STREAM_OWNED, &sub->s.flags);
