@@ -193,6 +193,7 @@ struct bgdma_ether *bgdma_ether_new(struct bgdma_partition *part,
 	mutex_init(&ether->lock);
 	INIT_LIST_HEAD(&ether->links);
 	INIT_DELAYED_WORK(&ether->tick, bgdma_ether_tick);
+	INIT_WORK(&ether->ends, bgdma_ether_ends);
 	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++)
 		INIT_HLIST_HEAD(&ether->kernels[i]);
 	ether->part = part;
@@ -254,6 +255,8 @@ void bgdma_ether_end(struct bgdma_ether *ether)
 {
 	/* Nobody starts it again: bgdma_way_want(). */
 	cancel_delayed_work_sync(&ether->tick);
+	/* Nothing but the tick starts this. */
+	cancel_work_sync(&ether->ends);
 	mutex_lock(&ether->lock);
 	bgdma_kernels_free(ether);
 	mutex_unlock(&ether->lock);

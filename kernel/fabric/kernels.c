@@ -134,7 +134,11 @@ void bgdma_kernel_heard(struct bgdma_ether *ether,
 	if (!kernel || kernel->bye)
 		return;
 	kernel->heard = jiffies;
+	/* The peer may have been up all the time. */
+	if (kernel->left)
+		bgdma_ways_stale(ether);
 	kernel->left = false;
+	kernel->untold = false;
 	if (kernel->seq)
 		return;
 	state = &kernel->state;
@@ -384,6 +388,7 @@ static void bgdma_state_news(struct bgdma_ether *ether,
 	if (kernel->left)
 		change = true;
 	kernel->left = false;
+	kernel->untold = false;
 	if (le32_to_cpu(state->flags) & BGDMA_WIRE_STATE_BYE) {
 		kernel->bye = true;
 		kernel->left = true;
@@ -454,12 +459,13 @@ static u32 bgdma_ether_timeout(const struct bgdma_ether *ether)
 	return ms ?: BGDMA_LINK_TIMEOUT_MS;
 }
 
-/* One that is to be told of; those that were are forgotten some time later. */
-static u64 bgdma_kernels_age(struct bgdma_ether *ether)
+/* Who is gone is to be told of, and those that were are forgotten some time later. */
+static void bgdma_kernels_age(struct bgdma_ether *ether)
 {
 	unsigned long timeout = msecs_to_jiffies(bgdma_ether_timeout(ether));
 	struct bgdma_kernel *kernel;
 	struct hlist_node *next;
+	bool untold = false;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
@@ -472,17 +478,15 @@ static u64 bgdma_kernels_age(struct bgdma_ether *ether)
 				kernel->untold = true;
 				kernel->heard = jiffies;
 				bgdma_ways_stale(ether);
-			} else if (old && !kernel->untold) {
+			} else if (old && !kernel->untold && !kernel->telling) {
 				bgdma_kernel_forget(ether, kernel);
 				continue;
 			}
-			if (!kernel->untold)
-				continue;
-			kernel->untold = false;
-			return kernel->number;
+			untold |= kernel->untold;
 		}
 	}
-	return 0;
+	if (untold)
+		bgdma_link_queue_work(&ether->ends);
 }
 
 static void bgdma_ether_say(struct bgdma_ether *ether, u32 every)
@@ -510,7 +514,6 @@ void bgdma_ether_tick(struct work_struct *work)
 	struct bgdma_ether *ether = container_of(to_delayed_work(work),
 						 struct bgdma_ether, tick);
 	u32 every;
-	u64 gone;
 
 	mutex_lock(&ether->lock);
 	every = min(BGDMA_STATE_MS, bgdma_ether_timeout(ether) / 3);
@@ -518,20 +521,57 @@ void bgdma_ether_tick(struct work_struct *work)
 	if (ether->stale)
 		bgdma_ways_update(ether);
 	bgdma_way_tables(ether);
-	while ((gone = bgdma_kernels_age(ether))) {
-		/* Nothing of it is heard while others are told of its end. */
+	bgdma_kernels_age(ether);
+	if (!ether->dead && (ether->n_links || ether->n_kernels) &&
+	    !delayed_work_pending(&ether->tick))
+		bgdma_link_queue(&ether->tick, max(every / 4, 10U));
+	mutex_unlock(&ether->lock);
+}
+
+static struct bgdma_kernel *bgdma_kernel_untold(struct bgdma_ether *ether)
+{
+	struct bgdma_kernel *kernel;
+	int i;
+
+	lockdep_assert_held(&ether->lock);
+	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
+		hlist_for_each_entry(kernel, &ether->kernels[i], node) {
+			if (kernel->untold)
+				return kernel;
+		}
+	}
+	return NULL;
+}
+
+/**
+ * bgdma_ether_ends() - kernels are gone: whoever dealt with what lived there is told
+ * @work: of an ether
+ *
+ * There may be many to be told, and meanwhile others must hear of us, and ways change:
+ * so not in the tick.
+ */
+void bgdma_ether_ends(struct work_struct *work)
+{
+	struct bgdma_ether *ether = container_of(work, struct bgdma_ether, ends);
+	struct bgdma_kernel *kernel;
+
+	mutex_lock(&ether->lock);
+	while ((kernel = bgdma_kernel_untold(ether))) {
+		/* It stays, and nothing of it is heard, until all know of its end. */
+		kernel->untold = false;
+		kernel->telling = true;
 		if (ether->stale)
 			bgdma_ways_update(ether);
 		mutex_unlock(&ether->lock);
 		pr_info_ratelimited("bgdma: partition %s: kernel %016llx is gone\n",
-				    ether->part->name, gone);
-		bgdma_kernel_gone(ether, gone);
+				    ether->part->name, kernel->number);
+		bgdma_kernel_gone(ether, kernel->number);
 		cond_resched();
 		mutex_lock(&ether->lock);
+		kernel->telling = false;
+		if (!kernel->left)
+			bgdma_ways_stale(ether);
 	}
-	if (!ether->dead && (ether->n_links || ether->n_kernels) &&
-	    !delayed_work_pending(&ether->tick))
-		bgdma_link_queue(&ether->tick, max(every / 4, 10U));
 	mutex_unlock(&ether->lock);
 }
 

@@ -38,6 +38,15 @@ void bgdma_link_queue(struct delayed_work *work, unsigned int ms)
 	mod_delayed_work(bgdma_link_wq, work, msecs_to_jiffies(ms));
 }
 
+/**
+ * bgdma_link_queue_work() - do something that may take long
+ * @work: of a partition
+ */
+void bgdma_link_queue_work(struct work_struct *work)
+{
+	queue_work(bgdma_link_wq, work);
+}
+
 /* ---- Frames out ---------------------------------------------------------- */
 
 /**

@@ -200,6 +200,7 @@ struct bgdma_ways;
  * @left: it said so, or nobody has heard of it: kept to know its old STATE
  * @bye: it said so, and so will not come back
  * @untold: bgdma_kernel_gone() is to be called
+ * @telling: it is being called: no way leads there, though it may have come back
  * @index: of it among the owners of the ways that are being made
  * @state: its last; of one that only said HELLO made up
  */
@@ -211,6 +212,7 @@ struct bgdma_kernel {
 	bool left;
 	bool bye;
 	bool untold;
+	bool telling;
 	u16 index;
 	struct bgdma_wire_state state;
 };
@@ -235,6 +237,7 @@ struct bgdma_kernel {
  * @dead: the partition is; no link comes any more
  * @ways: where each node lives, and how to get there; RCU
  * @tick: makes new ways, tells the others, and looks for who is gone
+ * @ends: whoever dealt with those is told, which may take long
  * @stale: @ways are to be made anew; @lock
  * @kernels: struct bgdma_kernel by number; @lock
  * @n_kernels: so many
@@ -257,6 +260,7 @@ struct bgdma_ether {
 	bool dead;
 	struct bgdma_ways __rcu *ways;
 	struct delayed_work tick;
+	struct work_struct ends;
 	bool stale;
 	struct hlist_head kernels[1 << BGDMA_KERNEL_BITS];
 	u32 n_kernels;
@@ -316,6 +320,7 @@ int bgdma_link_xmit(struct bgdma_link *link, struct sk_buff *skb,
 u32 bgdma_frame_crc(const struct bgdma_frame *frame);
 void bgdma_frame_seal(struct bgdma_frame *frame);
 void bgdma_link_queue(struct delayed_work *work, unsigned int ms);
+void bgdma_link_queue_work(struct work_struct *work);
 
 static inline void bgdma_link_count(struct bgdma_link *link,
 				    enum bgdma_link_stat what)
@@ -344,6 +349,7 @@ bool bgdma_kernel_nodes(struct bgdma_ether *ether, u64 number,
 void bgdma_kernel_bye(struct bgdma_ether *ether);
 void bgdma_kernels_free(struct bgdma_ether *ether);
 void bgdma_ether_tick(struct work_struct *work);
+void bgdma_ether_ends(struct work_struct *work);
 
 /* frame.c */
 void bgdma_frame_init(u16 ethertype);
