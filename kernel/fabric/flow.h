@@ -138,7 +138,8 @@ struct bgdma_room {
  * @until: when there is no stream: when we give up, in jiffies
  * @node: in flows.txs
  * @work: frees it
- * @flows: the stream's
+ * @flows: the stream's; those that were used last come first
+ * @opened: of these, those with a frame that more can go into, in order
  * @waiters: the stream, for room or for the end of what is on its way
  * @head: of @sent, next to be used
  * @tail: of @sent, the oldest
@@ -168,6 +169,7 @@ struct bgdma_tx {
 	struct list_head node;
 	struct work_struct work;
 	struct list_head flows;
+	struct list_head opened;
 	struct bgdma_waiters waiters;
 	u32 head;
 	u32 tail;
@@ -217,6 +219,7 @@ struct bgdma_flow_key {
  * @una: of the oldest that was not dealt with
  * @unacked: frames from @una on, in order
  * @open: frame that more packets can go into
+ * @open_node: in tx.opened, if there is one
  * @limit: frames from @una on that the receiver takes
  * @cwnd: frames that may be on their way, in 1/16
  * @queued: frames wait somewhere on the way
@@ -244,6 +247,7 @@ struct bgdma_tx_flow {
 	u32 una;
 	struct sk_buff_head unacked;
 	struct sk_buff *open;
+	struct list_head open_node;
 	u32 limit;
 	u32 cwnd;
 	bool queued;
@@ -300,7 +304,7 @@ static inline struct bgdma_frame_cb *bgdma_frame_cb(struct sk_buff *skb)
 /**
  * struct bgdma_rx_flow - the receiver's end
  * @hash: in flows.rx
- * @node: in flows.rx_list
+ * @node: in the list of its sender's stand-in; flows.mutex
  * @s: delivers; its context stands for the sender
  * @ether: of the partition
  * @key: names it
@@ -363,7 +367,8 @@ struct bgdma_rx_flow {
 	struct rcu_head rcu;
 };
 
-#define BGDMA_FLOW_HASH_BITS	8
+/* As many FIFOs send to each node of a large torus: a few in a row. */
+#define BGDMA_FLOW_HASH_BITS	12
 
 /* Bits of bgdma_flows.flags: something has arrived for who sends. */
 #define BGDMA_FLOWS_IN_BOX	0
@@ -415,8 +420,9 @@ struct bgdma_ctx *bgdma_ghost_get(struct bgdma_flows *flows, u64 kernel,
 				  u32 rank, u16 ctx, u32 incarnation);
 u64 bgdma_ghost_kernel(const struct bgdma_ctx *ctx);
 u32 bgdma_ether_timeout(const struct bgdma_ether *ether);
-bool bgdma_ghost_flow(struct bgdma_flows *flows, struct bgdma_ctx *ghost);
-void bgdma_ghost_flow_end(struct bgdma_flows *flows, struct bgdma_ctx *ghost);
+bool bgdma_ghost_flow(struct bgdma_flows *flows, struct bgdma_ctx *ghost,
+		      struct bgdma_rx_flow *flow);
+void bgdma_ghost_flow_end(struct bgdma_flows *flows, struct bgdma_rx_flow *flow);
 void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost);
 void bgdma_tx_each(struct bgdma_flows *flows,
 		   void (*fn)(struct bgdma_tx *tx, void *arg), void *arg);
@@ -465,6 +471,7 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 				    const struct bgdma_flow_key *key);
 bool bgdma_tx_room(const struct bgdma_tx_flow *flow, u32 frames);
 void bgdma_tx_overtake(const struct bgdma_tx_flow *flow);
+void bgdma_tx_open(struct bgdma_tx_flow *flow, struct sk_buff *skb);
 void bgdma_tx_close(struct bgdma_tx_flow *flow);
 void bgdma_tx_send(struct bgdma_tx *tx, bool open);
 void bgdma_tx_flush(struct bgdma_tx *tx, bool open, bool pooled);
@@ -473,7 +480,7 @@ void bgdma_tx_over(struct bgdma_tx *tx);
 bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames, u32 pages);
 void bgdma_tx_orphan(struct bgdma_tx *tx);
 void bgdma_tx_stop(struct bgdma_tx *tx);
-void bgdma_tx_lost(struct bgdma_flows *flows, u64 kernel);
+void bgdma_tx_give_up(struct bgdma_tx_flow *flow, u32 code, u32 dead);
 void bgdma_tx_flow_end(struct bgdma_tx_flow *flow);
 void bgdma_tx_put(struct bgdma_tx *tx);
 void bgdma_tx_arm(struct bgdma_tx_flow *flow);

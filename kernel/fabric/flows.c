@@ -50,12 +50,14 @@ static unsigned long bgdma_ghost_key(u32 rank, u16 ctx)
  * @ctx: where others look; first, as kfree() gets it
  * @user: of it alone: whose it is nobody knows here
  * @kernel: number of the one where it lives
- * @n_rx: receiver's ends of its flows
+ * @rx: receiver's ends of its flows; flows.mutex
+ * @n_rx: so many
  */
 struct bgdma_ghost {
 	struct bgdma_ctx ctx;
 	struct bgdma_user user;
 	u64 kernel;
+	struct list_head rx;
 	u32 n_rx;
 };
 
@@ -77,6 +79,7 @@ u64 bgdma_ghost_kernel(const struct bgdma_ctx *ctx)
  * bgdma_ghost_flow() - a context behind the links begins a flow to here
  * @flows: of the partition
  * @ghost: its stand-in
+ * @flow: the receiver's end
  *
  * It may have as many as are left for others, so that there is room for whoever has
  * few. A kernel has one, which has to be there.
@@ -84,7 +87,8 @@ u64 bgdma_ghost_kernel(const struct bgdma_ctx *ctx)
  * Context: flows.mutex held.
  * Return: false: it has its share.
  */
-bool bgdma_ghost_flow(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
+bool bgdma_ghost_flow(struct bgdma_flows *flows, struct bgdma_ctx *ghost,
+		      struct bgdma_rx_flow *flow)
 {
 	struct bgdma_ghost *g = bgdma_ghost_of(ghost);
 
@@ -93,6 +97,7 @@ bool bgdma_ghost_flow(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
 	    (flows->n_rx >= BGDMA_RX_FLOWS_MAX ||
 	     g->n_rx >= BGDMA_RX_FLOWS_MAX - flows->n_rx))
 		return false;
+	list_add_tail(&flow->node, &g->rx);
 	g->n_rx++;
 	flows->n_rx++;
 	return true;
@@ -101,14 +106,15 @@ bool bgdma_ghost_flow(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
 /**
  * bgdma_ghost_flow_end() - one of its flows is no more
  * @flows: of the partition
- * @ghost: its stand-in
+ * @flow: the receiver's end
  *
  * Context: flows.mutex held.
  */
-void bgdma_ghost_flow_end(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
+void bgdma_ghost_flow_end(struct bgdma_flows *flows, struct bgdma_rx_flow *flow)
 {
 	lockdep_assert_held(&flows->mutex);
-	bgdma_ghost_of(ghost)->n_rx--;
+	list_del(&flow->node);
+	bgdma_ghost_of(flow->s.ctx)->n_rx--;
 	flows->n_rx--;
 }
 
@@ -140,6 +146,7 @@ static struct bgdma_ctx *bgdma_ghost_new(struct bgdma_flows *flows, u64 kernel,
 	ghost = &g->ctx;
 	bgdma_ctx_init(ghost);
 	g->kernel = kernel;
+	INIT_LIST_HEAD(&g->rx);
 	g->user.uid = INVALID_UID;
 	INIT_LIST_HEAD(&g->user.round);
 	INIT_LIST_HEAD(&g->user.rq_node);
@@ -205,17 +212,12 @@ struct bgdma_ctx *bgdma_ghost_get(struct bgdma_flows *flows, u64 kernel,
 }
 
 /* The receiver's ends of the flows that come from it. */
-static void bgdma_ghost_flows_end(struct bgdma_flows *flows,
-				  const struct bgdma_ctx *ghost)
+static void bgdma_ghost_flows_end(struct bgdma_ctx *ghost)
 {
-	struct bgdma_rx_flow *flow;
-	struct hlist_node *next;
-	unsigned int i;
+	struct bgdma_rx_flow *flow, *next;
 
-	hash_for_each_safe(flows->rx, i, next, flow, hash) {
-		if (flow->s.ctx == ghost)
-			bgdma_rx_free(flow);
-	}
+	list_for_each_entry_safe(flow, next, &bgdma_ghost_of(ghost)->rx, node)
+		bgdma_rx_free(flow);
 }
 
 /**
@@ -239,7 +241,7 @@ void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
 			 bgdma_grave(bgdma_ghost_kernel(ghost),
 				     ghost->who.incarnation), GFP_KERNEL);
 	WRITE_ONCE(ghost->dead, true);
-	bgdma_ghost_flows_end(flows, ghost);
+	bgdma_ghost_flows_end(ghost);
 	bgdma_busy_put(&ghost->busy);
 	if (ghost->id != BGDMA_CTX_ANY)
 		bgdma_partition_tell(ghost->partition, ghost);
@@ -281,6 +283,49 @@ static void bgdma_kernel_left(struct bgdma_ether *ether, u64 number,
 	}
 }
 
+/* No device of ours is up: it is not the others who are dead. */
+static bool bgdma_tx_alone(const struct bgdma_ether *ether)
+{
+	struct bgdma_link *link;
+	bool any = false, up = false;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(link, &ether->links, node) {
+		any = true;
+		up |= READ_ONCE(link->up);
+	}
+	rcu_read_unlock();
+	return any && !up;
+}
+
+static void bgdma_tx_lose_flow(struct bgdma_tx_flow *flow)
+{
+	struct bgdma_ether *ether = flow->tx->ether;
+	u32 dead = BGDMA_ROUTE_NONE, code = BGDMA_E_PEER_DOWN;
+
+	if (bgdma_tx_alone(ether))
+		dead = bgdma_way_dead(ether, flow->key.src, flow->key.dst);
+	if (dead != BGDMA_ROUTE_NONE)
+		code = BGDMA_E_LINK_DOWN;
+	bgdma_tx_give_up(flow, code, dead);
+	bgdma_sent_none(flow->tx, code);
+}
+
+static void bgdma_tx_lose(struct bgdma_tx *tx, void *arg)
+{
+	const u64 *kernel = arg;
+	struct bgdma_tx_flow *flow;
+
+	spin_lock(&tx->lock);
+	if (!tx->dead) {
+		list_for_each_entry(flow, &tx->flows, node) {
+			if (flow->kernel == *kernel)
+				bgdma_tx_lose_flow(flow);
+		}
+	}
+	spin_unlock(&tx->lock);
+}
+
 /**
  * bgdma_kernel_gone() - a kernel is dead, and all of its contexts
  * @ether: of the partition
@@ -302,7 +347,7 @@ void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel)
 		bgdma_groups_lose(ether->part, nodes.run[i].first,
 				  nodes.run[i].last);
 	mutex_lock(&flows->mutex);
-	bgdma_tx_lost(flows, kernel);
+	bgdma_tx_each(flows, bgdma_tx_lose, &kernel);
 	xa_for_each(&flows->ghosts, key, ghost) {
 		if (!xa_is_value(ghost) && bgdma_ghost_kernel(ghost) == kernel)
 			bgdma_ghost_gone(flows, ghost);

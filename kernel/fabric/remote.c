@@ -165,7 +165,7 @@ static struct sk_buff *bgdma_remote_frame(struct bgdma_tx_flow *flow,
 		if (!skb)
 			return NULL;
 		bgdma_frame_begin(skb, &flow->key);
-		flow->open = skb;
+		bgdma_tx_open(flow, skb);
 	}
 	return skb;
 }

@@ -187,11 +187,13 @@ static struct bgdma_rx_flow *bgdma_rx_new(struct bgdma_flows *flows,
 
 	ghost = bgdma_ghost_get(flows, le64_to_cpu(f->kernel), key->src,
 				key->ctx, key->inc);
-	if (IS_ERR(ghost) || !bgdma_ghost_flow(flows, ghost))
+	if (IS_ERR(ghost))
 		return NULL;
 	flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);
-	if (!flow) {
-		bgdma_ghost_flow_end(flows, ghost);
+	if (!flow)
+		return NULL;
+	if (!bgdma_ghost_flow(flows, ghost, flow)) {
+		kfree(flow);
 		return NULL;
 	}
 	spin_lock_init(&flow->lock);
@@ -217,7 +219,7 @@ static struct bgdma_rx_flow *bgdma_rx_new(struct bgdma_flows *flows,
 void bgdma_rx_free(struct bgdma_rx_flow *flow)
 {
 	hash_del_rcu(&flow->hash);
-	bgdma_ghost_flow_end(flow->ether->flows, flow->s.ctx);
+	bgdma_ghost_flow_end(flow->ether->flows, flow);
 	bgdma_stream_kill(&flow->s);
 	bgdma_arrive_end(flow);
 	spin_lock(&flow->lock);

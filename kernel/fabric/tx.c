@@ -55,6 +55,7 @@ struct bgdma_tx *bgdma_tx_new(struct bgdma_ether *ether, struct bgdma_stream *s)
 	spin_lock_init(&tx->lock);
 	kref_init(&tx->ref);
 	INIT_LIST_HEAD(&tx->flows);
+	INIT_LIST_HEAD(&tx->opened);
 	INIT_WORK(&tx->work, bgdma_tx_work);
 	bgdma_waiters_init(&tx->waiters);
 	skb_queue_head_init(&tx->ready);
@@ -191,6 +192,20 @@ void bgdma_tx_arm(struct bgdma_tx_flow *flow)
 /* Frames on their way                                                    */
 
 /**
+ * bgdma_tx_open() - more packets can go into a frame
+ * @flow: of the frame, which has no other
+ * @skb: the frame
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_tx_open(struct bgdma_tx_flow *flow, struct sk_buff *skb)
+{
+	lockdep_assert_held(&flow->tx->lock);
+	flow->open = skb;
+	list_add_tail(&flow->open_node, &flow->tx->opened);
+}
+
+/**
  * bgdma_tx_close() - the open frame of a flow gets its number and goes
  * @flow: which may have none
  *
@@ -207,6 +222,7 @@ void bgdma_tx_close(struct bgdma_tx_flow *flow)
 	if (!skb)
 		return;
 	flow->open = NULL;
+	list_del_init(&flow->open_node);
 	cb = bgdma_frame_cb(skb);
 	tx->many = cb->packets == cb->room;
 	f = (void *)skb->data;
@@ -239,10 +255,10 @@ void bgdma_tx_close(struct bgdma_tx_flow *flow)
  */
 void bgdma_tx_overtake(const struct bgdma_tx_flow *flow)
 {
-	struct bgdma_tx_flow *other;
+	struct bgdma_tx_flow *other, *next;
 
 	lockdep_assert_held(&flow->tx->lock);
-	list_for_each_entry(other, &flow->tx->flows, node) {
+	list_for_each_entry_safe(other, next, &flow->tx->opened, open_node) {
 		if (other != flow)
 			bgdma_tx_close(other);
 	}
@@ -257,16 +273,17 @@ void bgdma_tx_overtake(const struct bgdma_tx_flow *flow)
  */
 void bgdma_tx_send(struct bgdma_tx *tx, bool open)
 {
-	struct bgdma_tx_flow *flow;
+	struct bgdma_tx_flow *flow, *next;
 	struct sk_buff_head ready;
 	struct sk_buff *skb;
 
 	__skb_queue_head_init(&ready);
 	spin_lock(&tx->lock);
 	if (!tx->dead) {
-		list_for_each_entry(flow, &tx->flows, node) {
-			if (open)
-				bgdma_tx_close(flow);
+		list_for_each_entry_safe(flow, next, &tx->opened, open_node) {
+			if (!open)
+				break;
+			bgdma_tx_close(flow);
 		}
 		skb_queue_splice_init(&tx->ready, &ready);
 	}
@@ -377,8 +394,15 @@ static void bgdma_tx_fail(struct bgdma_tx_flow *flow, u32 code, u64 offset,
 		bgdma_tx_over(tx);
 }
 
-/* What is on its way is lost, and what was asked for; @dead: BGDMA_E_LINK_DOWN's way. */
-static void bgdma_tx_give_up(struct bgdma_tx_flow *flow, u32 code, u32 dead)
+/**
+ * bgdma_tx_give_up() - what is on its way is lost, and what was asked for
+ * @flow: by which
+ * @code: why
+ * @dead: with BGDMA_E_LINK_DOWN, the way that is: bgdma_way_dead()
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_tx_give_up(struct bgdma_tx_flow *flow, u32 code, u32 dead)
 {
 	if (code == BGDMA_E_LINK_DOWN)
 		bgdma_tx_fail(flow, code, dead / BGDMA_DIRECTIONS,
@@ -465,6 +489,29 @@ static enum hrtimer_restart bgdma_tx_gap(struct hrtimer *timer)
 /* --------------------------------------------------------------------- */
 /* Flows come and go                                                      */
 
+/* The flow of this name, if there is one: there may be as many as nodes. */
+static struct bgdma_tx_flow *bgdma_tx_known(struct bgdma_tx *tx,
+					    const struct bgdma_flow_key *key)
+{
+	struct bgdma_tx_flow *flow;
+
+	lockdep_assert_held(&tx->lock);
+	/* Mostly it is the last again. */
+	flow = list_first_entry_or_null(&tx->flows, struct bgdma_tx_flow, node);
+	if (!flow || !memcmp(&flow->key, key, sizeof(*key)))
+		return flow;
+	rcu_read_lock();
+	/* What had the name before may be on its way still. */
+	hash_for_each_possible_rcu(tx->ether->flows->tx, flow, hash,
+				   bgdma_flow_hash(key)) {
+		if (flow->tx == tx && !flow->gone &&
+		    !memcmp(&flow->key, key, sizeof(*key)))
+			break;
+	}
+	rcu_read_unlock();
+	return flow;
+}
+
 /**
  * bgdma_tx_flow() - a flow of a stream
  * @tx: of the stream
@@ -480,12 +527,10 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 	struct bgdma_tx_flow *flow;
 
 	lockdep_assert_held(&tx->lock);
-	list_for_each_entry(flow, &tx->flows, node) {
-		if (!memcmp(&flow->key, key, sizeof(*key))) {
-			/* Mostly it is the last again. */
-			list_move(&flow->node, &tx->flows);
-			return flow;
-		}
+	flow = bgdma_tx_known(tx, key);
+	if (flow) {
+		list_move(&flow->node, &tx->flows);
+		return flow;
 	}
 	flow = kzalloc(sizeof(*flow), GFP_NOWAIT | __GFP_NOWARN);
 	if (!flow)
@@ -502,6 +547,7 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 	flow->cwnd = BGDMA_CWND_FIRST * 16;
 	flow->heard = jiffies;
 	skb_queue_head_init(&flow->unacked);
+	INIT_LIST_HEAD(&flow->open_node);
 	INIT_DELAYED_WORK(&flow->timer, bgdma_tx_timer);
 	hrtimer_init(&flow->gap, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	flow->gap.function = bgdma_tx_gap;
@@ -574,6 +620,7 @@ void bgdma_tx_flow_end(struct bgdma_tx_flow *flow)
 	cancel_delayed_work_sync(&flow->timer);
 	kfree_skb(flow->open);
 	skb_queue_purge(&flow->unacked);
+	list_del(&flow->open_node);
 	list_del(&flow->node);
 	call_rcu(&flow->rcu, bgdma_tx_flow_free);
 }
@@ -624,59 +671,4 @@ static void bgdma_tx_work(struct work_struct *work)
 	spin_unlock(&flows->lock);
 	bgdma_tx_stop(tx);
 	bgdma_tx_put(tx);
-}
-
-/* No device of ours is up: it is not the others who are dead. */
-static bool bgdma_tx_alone(const struct bgdma_ether *ether)
-{
-	struct bgdma_link *link;
-	bool any = false, up = false;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(link, &ether->links, node) {
-		any = true;
-		up |= READ_ONCE(link->up);
-	}
-	rcu_read_unlock();
-	return any && !up;
-}
-
-static void bgdma_tx_lose_flow(struct bgdma_tx_flow *flow)
-{
-	struct bgdma_ether *ether = flow->tx->ether;
-	u32 dead = BGDMA_ROUTE_NONE, code = BGDMA_E_PEER_DOWN;
-
-	if (bgdma_tx_alone(ether))
-		dead = bgdma_way_dead(ether, flow->key.src, flow->key.dst);
-	if (dead != BGDMA_ROUTE_NONE)
-		code = BGDMA_E_LINK_DOWN;
-	bgdma_tx_give_up(flow, code, dead);
-	bgdma_sent_none(flow->tx, code);
-}
-
-static void bgdma_tx_lose(struct bgdma_tx *tx, void *arg)
-{
-	const u64 *kernel = arg;
-	struct bgdma_tx_flow *flow;
-
-	spin_lock(&tx->lock);
-	if (!tx->dead) {
-		list_for_each_entry(flow, &tx->flows, node) {
-			if (flow->kernel == *kernel)
-				bgdma_tx_lose_flow(flow);
-		}
-	}
-	spin_unlock(&tx->lock);
-}
-
-/**
- * bgdma_tx_lost() - a kernel is no more
- * @flows: of the partition
- * @kernel: its number
- *
- * Context: one at a time, and none beside bgdma_flows_end().
- */
-void bgdma_tx_lost(struct bgdma_flows *flows, u64 kernel)
-{
-	bgdma_tx_each(flows, bgdma_tx_lose, &kernel);
 }

@@ -95,7 +95,7 @@ static void bgdma_voice_say(struct bgdma_ether *ether, u32 dst,
 	spin_lock(&tx->lock);
 	flow = tx->dead ? NULL : bgdma_tx_flow(tx, &key);
 	if (flow) {
-		flow->open = skb;
+		bgdma_tx_open(flow, skb);
 		bgdma_tx_close(flow);
 	} else {
 		WARN_ON_ONCE(!tx->dead);
