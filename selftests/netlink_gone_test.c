@@ -175,6 +175,41 @@ TEST_F(data, x3_who_watches)
 	node_close(&n);
 }
 
+/* ---- Contexts ------------------------------------------------------------ */
+
+/* More than are seen to at once. */
+#define CROWD	48
+
+/* Of all that leave in one moment each is told of. */
+TEST_F(data, x3_a_crowd_that_leaves)
+{
+	struct bgdma_wire_gone gone = { .rank = WE, .incarnation = INC };
+	struct bgdma_desc d = put_to(&self->e.mem, 0, 64);
+	struct bgdma_event event;
+	__u64 told = 0;
+	uint16_t i;
+
+	for (i = 0; i < CROWD; i++) {
+		data_new(&self->f, 5, FIRST);
+		self->f.frame.flow_ctx = i;
+		add(&self->f, &d, 0, 64, 1);
+		LANDS();
+	}
+	for (i = 0; i < CROWD; i++) {
+		voice_new(&self->f, FIRST + i);
+		gone.ctx = i;
+		add(&self->f, NULL, 0, sizeof(gone), 0)->kind = BGDMA_WIRE_GONE;
+		memcpy(self->f.payload, &gone, sizeof(gone));
+		ASSERT_TRUE(send_data(self->sock, &self->f));
+	}
+	for (i = 0; i < CROWD; i++) {
+		ASSERT_TRUE(event_wait(&self->e.n, BGDMA_EVENT_PEER_DOWN,
+				       &event));
+		told |= 1ULL << event.peer_ctx;
+	}
+	EXPECT_EQ((1ULL << CROWD) - 1, told);
+}
+
 /* ---- Epochs -------------------------------------------------------------- */
 
 /* What we did with a question: nothing, took it, and more. */

@@ -385,6 +385,7 @@ struct bgdma_rx_flow {
  * @voice: what we have to say ourselves
  * @n_rx: so many
  * @ghosts: contexts behind the links, and where there were some; by bgdma_ghost_key()
+ * @n_news: of contexts that have left, which nobody has seen to
  * @idle: gives back flows that nobody uses
  * @flags: BGDMA_FLOWS_*
  * @arrived: frames that nobody has looked at
@@ -403,6 +404,7 @@ struct bgdma_flows {
 	struct bgdma_tx *voice;
 	u32 n_rx;
 	struct xarray ghosts;
+	atomic_t n_news;
 	struct delayed_work idle;
 	unsigned long flags;
 	struct sk_buff_head arrived;

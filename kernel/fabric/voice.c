@@ -456,6 +456,9 @@ static void bgdma_hear_fetched(struct bgdma_rx_flow *flow,
 			 le32_to_cpu(p->offset), old, le32_to_cpu(p->bytes));
 }
 
+/* Of a partition: each is memory, and a worker that waits for its turn. */
+#define BGDMA_NEWS_MAX		16
+
 /**
  * struct bgdma_news - a context that is said to have left
  * @work: sees to it
@@ -511,27 +514,37 @@ static void bgdma_news_work(struct work_struct *work)
 
 	if (bgdma_news_true(news))
 		bgdma_news_tell(news);
+	atomic_dec(&news->flows->n_news);
 	bgdma_busy_put(&news->flows->busy);
 	kfree(news);
 }
 
-/* Not here: the stream that hears it is one of those that may have to end. */
+/*
+ * Not here: the stream that hears it is one of those that may have to end. Who has more
+ * to say than is seen to waits with it at his end.
+ */
 static int bgdma_hear_gone(struct bgdma_rx_flow *flow,
 			   const struct bgdma_wire_gone *gone)
 {
+	struct bgdma_flows *flows = flow->ether->flows;
 	struct bgdma_news *news;
 
 	if (le16_to_cpu(gone->ctx) >= BGDMA_CTX_PER_NODE ||
 	    le32_to_cpu(gone->rank) >= flow->ether->part->size)
 		return BGDMA_STEP_DONE;
-	news = kmalloc(sizeof(*news), GFP_NOWAIT | __GFP_NOWARN);
-	if (!news)
+	if (!atomic_add_unless(&flows->n_news, 1, BGDMA_NEWS_MAX))
 		return BGDMA_STEP_AGAIN;
+	news = kmalloc(sizeof(*news), GFP_NOWAIT | __GFP_NOWARN);
+	if (!news) {
+		atomic_dec(&flows->n_news);
+		return BGDMA_STEP_AGAIN;
+	}
 	INIT_WORK(&news->work, bgdma_news_work);
-	news->flows = flow->ether->flows;
+	news->flows = flows;
 	news->kernel = bgdma_ghost_kernel(flow->s.ctx);
 	news->gone = *gone;
-	if (!bgdma_busy_get(&news->flows->busy)) {
+	if (!bgdma_busy_get(&flows->busy)) {
+		atomic_dec(&flows->n_news);
 		kfree(news);
 		return BGDMA_STEP_DONE;
 	}
