@@ -175,6 +175,73 @@ TEST_F(data, x3_who_watches)
 	node_close(&n);
 }
 
+/* ---- Who comes back ------------------------------------------------------- */
+
+/* We are not heard for so long that we are gone; all that dealt with us are told. */
+static bool fall_silent(struct link *l, struct end *e)
+{
+	struct bgdma_event event;
+
+	if (link_timeout(l, 1000) || !until(!way_to(l, WE)))
+		return false;
+	do {
+		if (!event_wait(&e->n, BGDMA_EVENT_PEER_DOWN, &event))
+			return false;
+	} while (event.peer_ctx != BGDMA_CTX_ANY);
+	return !link_timeout(l, 600000);
+}
+
+/* All the time we were up as a peer, since we say HELLO so seldom. */
+TEST_F(data, x1_who_was_silent_for_long_is_heard_again)
+{
+	struct bgdma_desc d = put_to(&self->e.mem, 0, 64);
+
+	add(&self->f, &d, 0, 64, 0xaa);
+	LANDS();
+	ASSERT_TRUE(fall_silent(&self->l, &self->e));
+	EXPECT_TRUE(peer_is(&self->l, BGDMA_PEER_UP));
+	ASSERT_TRUE(send_hello(self->sock, &self->hello));
+	EXPECT_TRUE(until(way_to(&self->l, WE)));
+}
+
+/*
+ * Whether something was dealt with before, it does not know then; but each flow may
+ * begin anew.
+ */
+TEST_F(data, x3_what_was_dealt_with_does_not_land_again)
+{
+	struct bgdma_desc before = put_to(&self->e.mem, 0, 64);
+	struct bgdma_desc after = put_to(&self->e.mem, 64, 64);
+	uint8_t i;
+
+	add(&self->f, &before, 0, 64, 0xaa);
+	LANDS();
+	ASSERT_TRUE(fall_silent(&self->l, &self->e));
+	ASSERT_TRUE(send_hello(self->sock, &self->hello));
+	ASSERT_TRUE(until(way_to(&self->l, WE)));
+	memset(self->e.mem.p, 0, 64);
+	/* Nor when it is known that the context lives. */
+	for (i = 1; i < 3; i++) {
+		data_new(&self->f, 5, FIRST);
+		add(&self->f, &before, 0, 64, 0xaa);
+		ASSERT_TRUE(send_data(self->sock, &self->f));
+		self->f.frame.flow = 6;
+		ASSERT_TRUE(send_data(self->sock, &self->f));
+		usleep(200000);
+		EXPECT_TRUE(all_bytes(self->e.mem.p, 64, 0));
+		data_new(&self->f, 6 + i, FIRST);
+		self->f.frame.session = 2;
+		add(&self->f, &after, 0, 64, i);
+		LANDS();
+		EXPECT_TRUE(all_bytes(self->e.mem.p + 64, 64, i));
+	}
+	data_new(&self->f, 5, FIRST);
+	self->f.frame.session = 3;
+	add(&self->f, &before, 0, 64, 0xbb);
+	LANDS();
+	EXPECT_TRUE(all_bytes(self->e.mem.p, 64, 0xbb));
+}
+
 /* ---- Contexts ------------------------------------------------------------ */
 
 /* More than are seen to at once. */

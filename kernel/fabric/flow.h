@@ -422,6 +422,8 @@ struct bgdma_ctx *bgdma_ghost_get(struct bgdma_flows *flows, u64 kernel,
 				  u32 rank, u16 ctx, u32 incarnation);
 u64 bgdma_ghost_kernel(const struct bgdma_ctx *ctx);
 u32 bgdma_ether_timeout(const struct bgdma_ether *ether);
+bool bgdma_ghost_over(struct bgdma_flows *flows, u64 kernel,
+		      const struct bgdma_flow_key *key, u32 session);
 bool bgdma_ghost_flow(struct bgdma_flows *flows, struct bgdma_ctx *ghost,
 		      struct bgdma_rx_flow *flow);
 void bgdma_ghost_flow_end(struct bgdma_flows *flows, struct bgdma_rx_flow *flow);

@@ -52,6 +52,8 @@ static unsigned long bgdma_ghost_key(u32 rank, u16 ctx)
  * @kernel: number of the one where it lives
  * @rx: receiver's ends of its flows; flows.mutex
  * @n_rx: so many
+ * @back: its kernel was thought to be dead and has come back
+ * @last: then the session of the last flow of before
  */
 struct bgdma_ghost {
 	struct bgdma_ctx ctx;
@@ -59,6 +61,8 @@ struct bgdma_ghost {
 	u64 kernel;
 	struct list_head rx;
 	u32 n_rx;
+	bool back;
+	u32 last;
 };
 
 static struct bgdma_ghost *bgdma_ghost_of(const struct bgdma_ctx *ctx)
@@ -121,17 +125,52 @@ void bgdma_ghost_flow_end(struct bgdma_flows *flows, struct bgdma_rx_flow *flow)
 /*
  * Where a context was there stays who it was, as long as its kernel lives: frames of it
  * that were long on their way must neither land twice nor make it anew. Of the kernel
- * there is room for half of its number.
+ * there is room for nearly half of its number.
+ *
+ * A kernel that was not heard may come back, and contexts there that we took for dead
+ * send again what had been dealt with. So of these it stays which flows are over.
  */
-static void *bgdma_grave(u64 kernel, u32 incarnation)
+#define BGDMA_GRAVE_KERNEL	0x3fffffffU
+#define BGDMA_GRAVE_BACK	BIT_ULL(62)
+
+static void *bgdma_grave(u64 kernel, u32 number, u64 back)
 {
-	return xa_mk_value((kernel & 0x7fffffff) << 32 | incarnation);
+	return xa_mk_value((kernel & BGDMA_GRAVE_KERNEL) << 32 | number | back);
 }
 
-static bool bgdma_grave_of(const void *entry, u64 kernel)
+static bool bgdma_grave_of(const void *entry, u64 kernel, u64 back)
 {
-	return xa_is_value(entry) &&
-	       xa_to_value(entry) >> 32 == (kernel & 0x7fffffff);
+	u64 grave = xa_is_value(entry) ? xa_to_value(entry) : 0;
+
+	return grave && (grave & BGDMA_GRAVE_BACK) == back &&
+	       (grave >> 32 & BGDMA_GRAVE_KERNEL) ==
+	       (kernel & BGDMA_GRAVE_KERNEL);
+}
+
+/**
+ * bgdma_ghost_over() - is it a flow of before its kernel came back?
+ * @flows: of the partition
+ * @kernel: where the sender lives
+ * @key: names it
+ * @session: of its lives
+ *
+ * Who sends gives it up, and begins it anew.
+ *
+ * Context: flows.mutex held.
+ */
+bool bgdma_ghost_over(struct bgdma_flows *flows, u64 kernel,
+		      const struct bgdma_flow_key *key, u32 session)
+{
+	void *entry = xa_load(&flows->ghosts,
+			      bgdma_ghost_key(key->src, key->ctx));
+	const struct bgdma_ghost *g;
+
+	lockdep_assert_held(&flows->mutex);
+	if (!entry || xa_is_value(entry))
+		return bgdma_grave_of(entry, kernel, BGDMA_GRAVE_BACK) &&
+		       (s32)(session - (u32)xa_to_value(entry)) <= 0;
+	g = bgdma_ghost_of(entry);
+	return g->back && g->kernel == kernel && (s32)(session - g->last) <= 0;
 }
 
 static struct bgdma_ctx *bgdma_ghost_new(struct bgdma_flows *flows, u64 kernel,
@@ -181,13 +220,17 @@ struct bgdma_ctx *bgdma_ghost_get(struct bgdma_flows *flows, u64 kernel,
 {
 	unsigned long key = bgdma_ghost_key(rank, ctx);
 	struct bgdma_ctx *ghost = xa_load(&flows->ghosts, key);
+	u32 last = 0;
+	bool back;
 
-	if (xa_is_value(ghost)) {
-		if (bgdma_grave_of(ghost, kernel) &&
-		    (s32)(incarnation - (u32)xa_to_value(ghost)) <= 0)
-			return ERR_PTR(-ESTALE);
+	if (bgdma_grave_of(ghost, kernel, 0) &&
+	    (s32)(incarnation - (u32)xa_to_value(ghost)) <= 0)
+		return ERR_PTR(-ESTALE);
+	back = bgdma_grave_of(ghost, kernel, BGDMA_GRAVE_BACK);
+	if (back)
+		last = xa_to_value(ghost);
+	if (xa_is_value(ghost))
 		ghost = NULL;
-	}
 	/* Its kernel began anew, and may not have been missed yet. */
 	if (ghost && bgdma_ghost_kernel(ghost) != kernel) {
 		bgdma_ghost_gone(flows, ghost);
@@ -204,6 +247,8 @@ struct bgdma_ctx *bgdma_ghost_get(struct bgdma_flows *flows, u64 kernel,
 	ghost = bgdma_ghost_new(flows, kernel, rank, ctx, incarnation);
 	if (!ghost)
 		return ERR_PTR(-ENOMEM);
+	bgdma_ghost_of(ghost)->back = back;
+	bgdma_ghost_of(ghost)->last = last;
 	if (xa_err(xa_store(&flows->ghosts, key, ghost, GFP_KERNEL))) {
 		bgdma_ctx_put(ghost);
 		return ERR_PTR(-ENOMEM);
@@ -239,7 +284,7 @@ void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
 	else
 		xa_store(&flows->ghosts, key,
 			 bgdma_grave(bgdma_ghost_kernel(ghost),
-				     ghost->who.incarnation), GFP_KERNEL);
+				     ghost->who.incarnation, 0), GFP_KERNEL);
 	WRITE_ONCE(ghost->dead, true);
 	bgdma_ghost_flows_end(ghost);
 	bgdma_busy_put(&ghost->busy);
@@ -248,6 +293,55 @@ void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
 	else
 		bgdma_busy_wait(&ghost->busy);
 	bgdma_ctx_put(ghost);
+}
+
+/* What stays of it if its kernel, which is gone, may come back. */
+static void *bgdma_ghost_rests(const struct bgdma_ctx *ghost)
+{
+	const struct bgdma_ghost *g = bgdma_ghost_of(ghost);
+	const struct bgdma_rx_flow *flow;
+	bool any = g->back;
+	u32 last = g->last;
+
+	if (ghost->id == BGDMA_CTX_ANY)
+		return NULL;
+	list_for_each_entry(flow, &g->rx, node) {
+		if (!any || (s32)(flow->session - last) > 0)
+			last = flow->session;
+		any = true;
+	}
+	return any ? bgdma_grave(g->kernel, last, BGDMA_GRAVE_BACK) : NULL;
+}
+
+/* A kernel that said that it leaves never comes back: nothing stays of it. */
+static void bgdma_ghosts_gone(struct bgdma_flows *flows, u64 kernel, bool bye)
+{
+	struct bgdma_ctx *ghost;
+	unsigned long key;
+
+	lockdep_assert_held(&flows->mutex);
+	xa_for_each(&flows->ghosts, key, ghost) {
+		void *rests = NULL;
+
+		cond_resched();
+		if (xa_is_value(ghost)) {
+			if (bye && (bgdma_grave_of(ghost, kernel, 0) ||
+				    bgdma_grave_of(ghost, kernel,
+						   BGDMA_GRAVE_BACK)))
+				xa_erase(&flows->ghosts, key);
+			continue;
+		}
+		if (bgdma_ghost_kernel(ghost) != kernel)
+			continue;
+		if (!bye)
+			rests = bgdma_ghost_rests(ghost);
+		bgdma_ghost_gone(flows, ghost);
+		/* As there: its place is there. */
+		if (rests)
+			xa_store(&flows->ghosts, key, rests, GFP_KERNEL);
+		else
+			xa_erase(&flows->ghosts, key);
+	}
 }
 
 /* Of the nodes that a kernel which is gone said were its, those that nobody else has. */
@@ -330,15 +424,14 @@ static void bgdma_tx_lose(struct bgdma_tx *tx, void *arg)
  * bgdma_kernel_gone() - a kernel is dead, and all of its contexts
  * @ether: of the partition
  * @kernel: its number
+ * @bye: it said so
  *
  * Context: may sleep; without locks.
  */
-void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel)
+void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel, bool bye)
 {
 	struct bgdma_flows *flows = ether->flows;
 	struct bgdma_nodes nodes;
-	struct bgdma_ctx *ghost;
-	unsigned long key;
 	u32 i;
 
 	bgdma_kernel_left(ether, kernel, &nodes);
@@ -348,13 +441,7 @@ void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel)
 				  nodes.run[i].last);
 	mutex_lock(&flows->mutex);
 	bgdma_tx_each(flows, bgdma_tx_lose, &kernel);
-	xa_for_each(&flows->ghosts, key, ghost) {
-		if (!xa_is_value(ghost) && bgdma_ghost_kernel(ghost) == kernel)
-			bgdma_ghost_gone(flows, ghost);
-		if (bgdma_grave_of(xa_load(&flows->ghosts, key), kernel))
-			xa_erase(&flows->ghosts, key);
-		cond_resched();
-	}
+	bgdma_ghosts_gone(flows, kernel, bye);
 	mutex_unlock(&flows->mutex);
 	/* What lived there and never spoke to us has no stand-in. */
 	bgdma_partition_tell_nodes(ether->part, kernel, &nodes);

@@ -554,9 +554,11 @@ void bgdma_ether_ends(struct work_struct *work)
 {
 	struct bgdma_ether *ether = container_of(work, struct bgdma_ether, ends);
 	struct bgdma_kernel *kernel;
+	bool bye;
 
 	mutex_lock(&ether->lock);
 	while ((kernel = bgdma_kernel_untold(ether))) {
+		bye = kernel->bye;
 		/* It stays, and nothing of it is heard, until all know of its end. */
 		kernel->untold = false;
 		kernel->telling = true;
@@ -565,7 +567,7 @@ void bgdma_ether_ends(struct work_struct *work)
 		mutex_unlock(&ether->lock);
 		pr_info_ratelimited("bgdma: partition %s: kernel %016llx is gone\n",
 				    ether->part->name, kernel->number);
-		bgdma_kernel_gone(ether, kernel->number);
+		bgdma_kernel_gone(ether, kernel->number, bye);
 		cond_resched();
 		mutex_lock(&ether->lock);
 		kernel->telling = false;

@@ -355,7 +355,7 @@ void bgdma_ether_ends(struct work_struct *work);
 void bgdma_frame_init(u16 ethertype);
 void bgdma_frame_exit(void);
 void bgdma_frame_receive(struct bgdma_link *link, struct sk_buff *skb);
-void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel);
+void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel, bool bye);
 
 /* tell.c */
 void bgdma_partition_tell_nodes(struct bgdma_partition *part, u64 kernel,

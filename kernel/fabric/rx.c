@@ -185,6 +185,9 @@ static struct bgdma_rx_flow *bgdma_rx_new(struct bgdma_flows *flows,
 	struct bgdma_rx_flow *flow;
 	struct bgdma_ctx *ghost;
 
+	if (bgdma_ghost_over(flows, le64_to_cpu(f->kernel), key,
+			     le32_to_cpu(f->session)))
+		return NULL;
 	ghost = bgdma_ghost_get(flows, le64_to_cpu(f->kernel), key->src,
 				key->ctx, key->inc);
 	if (IS_ERR(ghost))
