@@ -17,7 +17,7 @@
 #include "utils.h"
 
 static int home = -1, away[LINKS_MAX];
-static uint32_t nodes;
+static uint32_t nodes, timeout_ms = 10000;
 
 /* A command of the shell that has to succeed. */
 static void __attribute__((format(printf, 1, 2)))
@@ -84,7 +84,7 @@ static void node_join(uint32_t rank, const char *dims, const char *more)
 	      PARTITION, dims, rank, more);
 	/* A slow machine says HELLO late, and answers late. */
 	shell("bgdma link add dev bg0 partition %s hello %u timeout %u >&2",
-	      PARTITION, 100 * slowness(), 10000 * slowness());
+	      PARTITION, 100 * slowness(), timeout_ms * slowness());
 	links_leave();
 }
 
@@ -143,6 +143,24 @@ void links_leave(void)
 {
 	if (nodes)
 		must(setns(home, CLONE_NEWNET) ? -errno : 0);
+}
+
+void links_hasty(void)
+{
+	must(setenv("BGDMA_TEST_LINKS", "1", 1));
+	timeout_ms = 2000;
+}
+
+/* The bridge hands on to a port what it has learned to be there, or what is flooded. */
+void links_cut(uint32_t rank, bool cut)
+{
+	int from = here();
+
+	must(setns(home, CLONE_NEWNET) ? -errno : 0);
+	shell("/usr/bin/ip link set bg%u type bridge_slave learning %s flood %s fdb_flush",
+	      rank, cut ? "off" : "on", cut ? "off" : "on");
+	must(setns(from, CLONE_NEWNET) ? -errno : 0);
+	close(from);
 }
 
 bool links_wanted(void)

@@ -29,6 +29,18 @@ bool links_new(const char *dims, const char *more);
 void links_enter(uint32_t rank);
 void links_leave(void);
 
+/*
+ * The next partition is spread over namespaces whatever was asked for, and its links
+ * have a time-out that a test can wait for.
+ */
+void links_hasty(void);
+
+/*
+ * Frames to a node are dropped, or not any more. Those to all of a link go on: so
+ * nobody takes anybody's kernel for dead. In any of the namespaces.
+ */
+void links_cut(uint32_t rank, bool cut);
+
 /* Is the partition spread over namespaces? And is the next to be? */
 bool links_used(void);
 bool links_wanted(void);

@@ -198,6 +198,8 @@ static inline int bgdma_coll_barrier(struct bgdma_coll_group *group)
  * bgdma_coll_dead() - whose death ended a group
  * @group: group
  *
+ * Or who could not be reached, see BGDMA_TROUBLE_PEER_DOWN.
+ *
  * Thread safety: as the endpoint.
  * Return: rank in the job, or BGDMA_STRANGER: of nobody.
  */

@@ -94,6 +94,24 @@ BGDMA_API int bgdma_endpoint_grant(struct bgdma_endpoint *ep, uint32_t kind,
 				   uint32_t object, uint32_t count,
 				   uint32_t rights);
 
+/**
+ * bgdma_endpoint_break() - something between us and a process was lost
+ * @ep: endpoint, committed
+ * @why: of a transfer of a module's own, which failed: @code, @peer_rank, @peer_ctx
+ *	and, of a message to many, @offset. Nothing happens but with BGDMA_E_LINK_DOWN
+ *	and BGDMA_E_TIMEOUT
+ *
+ * The endpoint breaks with the process that did not get it, or all of that node if it
+ * was for no context, see BGDMA_TROUBLE_PEER_DOWN. It does so by
+ * itself for what it sends, and for each event of its context that has such a code:
+ * this is for where there may have been no room for an event.
+ *
+ * Thread safety: as the endpoint.
+ * Return: modules are told of that process, or were before; false: nobody knows which.
+ */
+BGDMA_API bool bgdma_endpoint_break(struct bgdma_endpoint *ep,
+				    const struct bgdma_record *why);
+
 /* bgdma_endpoint_describe() of a program whose attr has @size bytes. */
 BGDMA_API int bgdma_endpoint_describe_sized(struct bgdma_endpoint *ep,
 					    const struct bgdma_send_attr *attr,

@@ -70,9 +70,14 @@ enum bgdma_threads {
  *	fail together each is told; one whose function tells of its end ends by it,
  *	with the error of the code, and the other side is told where that is possible.
  *	Where there is no way (BGDMA_E_LINK_DOWN), or no answer in time
- *	(BGDMA_E_TIMEOUT), the process itself may be well: sending to it is not
- *	refused, but what was lost nobody sends again
- * @BGDMA_TROUBLE_PEER_DOWN: a process of the job has left or died (X-3)
+ *	(BGDMA_E_TIMEOUT), BGDMA_TROUBLE_PEER_DOWN follows
+ * @BGDMA_TROUBLE_PEER_DOWN: a process of the job has left or died (X-3), @code is
+ *	BGDMA_E_PEER_DOWN; or it may be well, but something that one of us sent to the
+ *	other was lost, for there was no way for longer than a link's time-out, @code is
+ *	BGDMA_E_LINK_DOWN or BGDMA_E_TIMEOUT. Nobody sends that again, so both are told
+ *	this, the other one as soon as it can be reached; each is as if dead for the other as
+ *	long as these endpoints live: all that is under way between them fails, sending
+ *	is -EHOSTDOWN, and what still comes from it is dropped
  * @BGDMA_TROUBLE_PORTION: a paced message failed at @portion (SP-3a), or was
  *	cancelled there, or its other side died; its own function is called next
  * @BGDMA_TROUBLE_COUNT: number of them

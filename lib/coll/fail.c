@@ -221,6 +221,18 @@ static struct bgdma_coll_group *group_find(struct bgdma_coll *coll,
 	return NULL;
 }
 
+int dead_read(const struct bgdma_coll *coll, uint32_t rank, __le32 wire,
+	      uint32_t *dead)
+{
+	*dead = __le32_to_cpu(wire);
+	if (*dead != BGDMA_STRANGER && *dead >= bgdma_endpoint_size(coll->ep))
+		return -EBADMSG;
+	/* Who cannot reach us takes us for it. */
+	if (*dead == bgdma_endpoint_rank(coll->ep))
+		*dead = rank;
+	return 0;
+}
+
 void gone_take(struct bgdma_coll_group *g)
 {
 	g->broken = true;
@@ -254,8 +266,7 @@ int on_gone(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	if (packet->bytes != sizeof(wire))
 		return -EBADMSG;
 	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
-	dead = __le32_to_cpu(wire.dead);
-	if (dead != BGDMA_STRANGER && dead >= bgdma_endpoint_size(coll->ep))
+	if (dead_read(coll, rank, wire.dead, &dead))
 		return -EBADMSG;
 	if (!g)
 		return gone_early(coll, rank, serial, dead);
@@ -278,26 +289,34 @@ int on_gone(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 
 /* ---- The FIFO ---------------------------------------------------------- */
 
-void fifo_failed(struct bgdma_coll *coll)
+/* Whose death, or unreachability, it was; of those the endpoint tells us. */
+static bool fifo_missed(struct bgdma_coll *coll, const struct bgdma_record *why)
 {
 	uint32_t rank, size = bgdma_endpoint_size(coll->ep);
 	const struct bgdma_peer *peer;
-	struct bgdma_coll_group *g;
-	struct bgdma_record why;
-	int code;
 
-	code = bgdma_inj_error(coll->fifo, &why);
-	(void)bgdma_inj_clear_error(coll->fifo, 0);
-	if (code == BGDMA_E_NO_PEER || code == BGDMA_E_PEER_DOWN) {
-		for (rank = 0; rank < size; rank++) {
-			peer = bgdma_endpoint_peer(coll->ep, rank);
-			if (peer->node == why.peer_rank &&
-			    peer->ctx == why.peer_ctx) {
-				coll_fail(coll, rank);
-				return;
-			}
+	if (why->code != BGDMA_E_NO_PEER && why->code != BGDMA_E_PEER_DOWN)
+		return bgdma_endpoint_break(coll->ep, why);
+	for (rank = 0; rank < size; rank++) {
+		peer = bgdma_endpoint_peer(coll->ep, rank);
+		if (peer->node == why->peer_rank &&
+		    peer->ctx == why->peer_ctx) {
+			coll_fail(coll, rank);
+			return true;
 		}
 	}
+	return false;
+}
+
+void fifo_failed(struct bgdma_coll *coll)
+{
+	struct bgdma_coll_group *g;
+	struct bgdma_record why;
+
+	(void)bgdma_inj_error(coll->fifo, &why);
+	(void)bgdma_inj_clear_error(coll->fifo, 0);
+	if (fifo_missed(coll, &why))
+		return;
 	for (g = coll->groups; g; g = g->next) {
 		g->error = -EIO;
 		coll_stop_idle(g);

@@ -205,6 +205,9 @@ bgdma_packet_fn on_gone;
 /* What a member said counts. */
 void gone_take(struct bgdma_coll_group *g);
 void coll_fail(struct bgdma_coll *coll, uint32_t rank);
+/* Whom a process that gives up says it was for: -EBADMSG: nobody. */
+int dead_read(const struct bgdma_coll *coll, uint32_t rank, __le32 wire,
+	      uint32_t *dead);
 /* Why no new barrier can be entered; 0: it can. */
 int group_failure(const struct bgdma_coll_group *g);
 /* Why a step that needs @told of its members cannot be left; 0: it may be. */

@@ -102,8 +102,7 @@ int on_coll_stop(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	if (packet->bytes != sizeof(wire))
 		return -EBADMSG;
 	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
-	dead = __le32_to_cpu(wire);
-	if (dead != BGDMA_STRANGER && dead >= bgdma_endpoint_size(coll->ep))
+	if (dead_read(coll, rank, wire, &dead))
 		return -EBADMSG;
 	if (split_is_over(coll, bgdma_packet_word(packet), rank))
 		return 0;

@@ -21,7 +21,11 @@ void epoch_fail(struct bgdma_rma_epoch *e, uint32_t code)
 		.window = e->window, .rank = e->target, .epoch = e->id,
 		.origin = true, .code = code, .put = e->puts,
 	};
+	const struct bgdma_record why = {
+		.code = code, .peer_rank = e->node, .peer_ctx = e->ctx,
+	};
 
+	(void)bgdma_endpoint_break(e->rma->ep, &why);
 	if (e->code)
 		return;
 	e->code = code;
@@ -29,9 +33,19 @@ void epoch_fail(struct bgdma_rma_epoch *e, uint32_t code)
 		rma_trouble(e->rma, &trouble);
 }
 
-bool epoch_is_lost(const struct bgdma_rma_epoch *e)
+/* Nobody is there in whose gate it would be. */
+static bool is_over(const struct bgdma_rma_epoch *e)
 {
 	return e->code == BGDMA_E_PEER_DOWN || e->code == BGDMA_E_NO_PEER;
+}
+
+bool epoch_is_lost(struct bgdma_rma_epoch *e)
+{
+	uint32_t down = e->rma->peer[e->target].down;
+
+	if (bgdma_unlikely(down))
+		epoch_fail(e, down);
+	return down || is_over(e);
 }
 
 bool epoch_counter_fails(struct bgdma_rma_epoch *e,
@@ -76,9 +90,7 @@ static bool sync_there(void *arg)
 		return true;
 	}
 	rma_channel_repair(e->ch);
-	if (e->rma->peer[e->target].down)
-		epoch_fail(e, BGDMA_E_PEER_DOWN);
-	if (epoch_counter_fails(e, e->sync) || epoch_is_lost(e))
+	if (epoch_is_lost(e) || epoch_counter_fails(e, e->sync))
 		return true;
 	epoch_clear_hits(e);
 	return bgdma_counter_read(e->sync) <= 0;
@@ -567,7 +579,7 @@ int epoch_close_end(struct bgdma_rma_epoch *e, int result, uint64_t *seq)
 		epoch_counter_fails(e, e->before);
 	if (!result)
 		result = rma_errno(e->code);
-	if (!epoch_is_lost(e) && result != -ENODEV) {
+	if (!is_over(e) && result != -ENODEV) {
 		int ret = gate_send(e, BGDMA_OP_EPOCH_END, 0, 0);
 
 		if (!result)

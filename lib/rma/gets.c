@@ -97,9 +97,7 @@ bool gets_over(const struct gets_wait *w)
 		return true;
 	}
 	rma_channel_repair(e->ch);
-	if (e->rma->peer[e->target].down)
-		epoch_fail(e, BGDMA_E_PEER_DOWN);
-	if (fails(e) || epoch_is_lost(e)) {
+	if (epoch_is_lost(e) || fails(e)) {
 		e->gets_done = e->gets;
 		return true;
 	}

@@ -142,7 +142,7 @@ struct bgdma_window {
 };
 
 struct rma_peer {
-	bool down;
+	uint32_t down;			/* enum bgdma_code, or 0 */
 	struct channel *ch;
 	struct bgdma_rma_epoch *idle;
 };
@@ -210,8 +210,8 @@ bool epoch_counter_fails(struct bgdma_rma_epoch *e,
 			 const struct bgdma_counter *counter);
 /* Before the last look of who then sleeps. */
 void epoch_clear_hits(struct bgdma_rma_epoch *e);
-/* Whether its target is gone. */
-bool epoch_is_lost(const struct bgdma_rma_epoch *e);
+/* Whether its target is gone, or as if it were: then that is the epoch's error. */
+bool epoch_is_lost(struct bgdma_rma_epoch *e);
 /* Wait, with interrupts of its counters. */
 int epoch_wait(struct bgdma_rma_epoch *e, bool (*there)(void *arg), void *arg);
 /* A get counter that the target may move. */

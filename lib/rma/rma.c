@@ -17,7 +17,8 @@ int rma_errno(uint32_t code)
 {
 	if (bgdma_likely(!code))
 		return 0;
-	if (code == BGDMA_E_PEER_DOWN || code == BGDMA_E_NO_PEER)
+	if (code == BGDMA_E_PEER_DOWN || code == BGDMA_E_NO_PEER ||
+	    code == BGDMA_E_LINK_DOWN)
 		return -EHOSTDOWN;
 	return bgdma_code_errno(code);
 }
@@ -44,7 +45,7 @@ static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
 	struct bgdma_rma *rma = arg;
 
 	if (info->trouble == BGDMA_TROUBLE_PEER_DOWN && info->rank < rma->size)
-		rma->peer[info->rank].down = true;
+		rma->peer[info->rank].down = info->code;
 }
 
 uint32_t rma_rank(const struct bgdma_rma *rma, uint32_t node, uint16_t ctx,

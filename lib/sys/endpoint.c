@@ -113,7 +113,7 @@ static int context_create(struct bgdma_endpoint *ep)
 	struct bgdma_attach_attr attach = {
 		.partition = a->partition,
 		.rank = a->node,
-		.inj_fifos = channels_count(ep) + SPARE,
+		.inj_fifos = channels_count(ep) + 1 + SPARE,
 		.rget_queues = RGQS + SPARE,
 		.inj_counters = with_spare(ep, a->inj_counters),
 		.rec_counters = with_spare(ep, a->rec_counters),
@@ -162,7 +162,7 @@ static int fifos_create(struct bgdma_endpoint *ep)
 				 &ep->copies);
 	for (i = 0; !ret && i < channels_count(ep); i++)
 		ret = channel_create(ep, &ep->channel[i], i);
-	return ret;
+	return ret ? ret : words_create(ep);
 }
 
 static int lock_create(struct bgdma_endpoint *ep)
@@ -366,10 +366,18 @@ uint32_t endpoint_who_slow(struct bgdma_endpoint *ep, uint64_t key)
 	return ep->last.rank;
 }
 
-void endpoint_forget(struct bgdma_endpoint *ep, const struct bgdma_peer *at)
+void endpoint_forget(struct bgdma_endpoint *ep, const struct peer *peer)
 {
-	who_slot(ep, who_key(at->node, at->ctx))->rank = BGDMA_STRANGER;
+	struct who *who = who_slot(ep, who_key(peer->at.node, peer->at.ctx));
+
+	who->rank = BGDMA_STRANGER;
+	who->broken = !code_is_death(peer->why);
 	ep->last.rank = BGDMA_STRANGER;
+}
+
+bool endpoint_is_broken(struct bgdma_endpoint *ep, uint32_t node, uint16_t ctx)
+{
+	return who_slot(ep, who_key(node, ctx))->broken;
 }
 
 /*

@@ -81,6 +81,7 @@ void request_suspect(struct bgdma_endpoint *ep, struct request *r,
 void request_fail(struct bgdma_endpoint *ep, struct request *r, uint32_t code,
 		  uint32_t portion)
 {
+	peer_break(ep, r->rank, code);
 	if (cut_send(ep, r, code, portion) == -EAGAIN) {
 		request_suspect(ep, r, code, portion, 0);
 		return;

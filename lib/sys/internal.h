@@ -14,6 +14,7 @@
 #include <bgdma/sys.h>
 
 #include "../attr.h"
+#include "outage.h"
 #include "request.h"
 
 /* Reception FIFOs and the remote-get queue have the same numbers everywhere. */
@@ -115,8 +116,10 @@ struct channel {
 struct peer {
 	struct bgdma_peer at;
 	struct channel *channel[WAYS];
-	struct peer *next_gone;	/* see endpoint_peer_down() */
+	struct peer *next_gone;	/* see endpoint_peer_end() */
 	bool down;
+	bool word_due;		/* it has to be told that we broke with it */
+	uint32_t why;		/* it is down: enum bgdma_code */
 	bool paced;		/* long messages to it are */
 	bool mark_due;		/* see refusal.c */
 	uint32_t marks;		/* sent, that have not come back */
@@ -195,6 +198,7 @@ struct who {
 	uint64_t key;
 	uint32_t rank;		/* BGDMA_STRANGER: free, or it has gone */
 	bool used;
+	bool broken;		/* with who has gone: he may be there */
 };
 
 enum state { STATE_OPEN, STATE_FAILED, STATE_COMMITTED, STATE_CLOSED };
@@ -261,7 +265,8 @@ struct bgdma_endpoint {
 	bool no_room;			/* and no packet will tell of any, or of an end */
 	uint32_t asking;		/* channels of which one will */
 	uint32_t took_id, tail_id, piece_id, mark_id, probe_id, cut_id, stop_id;
-	uint32_t room_id;
+	uint32_t room_id, word_id;
+	struct words words;
 
 	bool many;		/* the lock is needed */
 	pthread_mutex_t lock;	/* protects all; recursive, for callbacks */
@@ -316,7 +321,10 @@ static inline uint32_t endpoint_who(struct bgdma_endpoint *ep, uint32_t node,
 }
 
 /* It has gone: who comes to its place is nobody of the job. */
-void endpoint_forget(struct bgdma_endpoint *ep, const struct bgdma_peer *at);
+void endpoint_forget(struct bgdma_endpoint *ep, const struct peer *peer);
+
+/* Whether it is there, perhaps, but we broke with it: not asked of others. */
+bool endpoint_is_broken(struct bgdma_endpoint *ep, uint32_t node, uint16_t ctx);
 
 /* Learn where everybody is, and let them in. */
 int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at);
@@ -626,8 +634,14 @@ int progress_locked(struct bgdma_endpoint *ep, unsigned int budget);
 /* Count something, and call whoever wants to know. */
 void endpoint_trouble(struct bgdma_endpoint *ep,
 		      const struct bgdma_trouble_info *info);
-/* Mark a process as gone, and say so soon, once. */
-void endpoint_peer_down(struct bgdma_endpoint *ep, uint32_t rank);
+/* Mark a process as gone, or as one that we broke with, and say so soon, once. */
+void endpoint_peer_end(struct bgdma_endpoint *ep, uint32_t rank, uint32_t code);
+
+static inline void endpoint_peer_down(struct bgdma_endpoint *ep, uint32_t rank)
+{
+	endpoint_peer_end(ep, rank, BGDMA_E_PEER_DOWN);
+}
+
 int progress_start(struct bgdma_endpoint *ep);
 void progress_stop(struct bgdma_endpoint *ep);
 

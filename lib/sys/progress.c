@@ -21,7 +21,7 @@ const char *bgdma_strtrouble(unsigned int trouble)
 		[BGDMA_TROUBLE_STRANGER] = "packet from outside of the job",
 		[BGDMA_TROUBLE_CUT] = "incomplete message",
 		[BGDMA_TROUBLE_LOST] = "message could not be sent",
-		[BGDMA_TROUBLE_PEER_DOWN] = "process left or died",
+		[BGDMA_TROUBLE_PEER_DOWN] = "process left or died, or cannot be reached",
 		[BGDMA_TROUBLE_PORTION] = "paced message failed",
 	};
 
@@ -53,13 +53,14 @@ void endpoint_trouble(struct bgdma_endpoint *ep,
  * What a process sent before it left comes first: its end is told when all that
  * is in the FIFOs now has been handled.
  */
-void endpoint_peer_down(struct bgdma_endpoint *ep, uint32_t rank)
+void endpoint_peer_end(struct bgdma_endpoint *ep, uint32_t rank, uint32_t code)
 {
 	unsigned int way;
 
 	if (ep->peer[rank].down)
 		return;
 	ep->peer[rank].down = true;
+	ep->peer[rank].why = code;
 	ep->peer[rank].next_gone = ep->gone;
 	ep->gone = &ep->peer[rank];
 	for (way = 0; way < WAYS; way++)
@@ -79,7 +80,7 @@ static bool way_past(struct bgdma_endpoint *ep, unsigned int way)
 static unsigned int gone_progress(struct bgdma_endpoint *ep)
 {
 	struct bgdma_trouble_info info = {
-		.trouble = BGDMA_TROUBLE_PEER_DOWN, .code = BGDMA_E_PEER_DOWN,
+		.trouble = BGDMA_TROUBLE_PEER_DOWN,
 	};
 	struct peer *peer;
 	unsigned int n = 0;
@@ -92,7 +93,8 @@ static unsigned int gone_progress(struct bgdma_endpoint *ep)
 		info.rank = (uint32_t)(peer - ep->peer);
 		info.node = peer->at.node;
 		info.ctx = peer->at.ctx;
-		endpoint_forget(ep, &peer->at);
+		info.code = peer->why;
+		endpoint_forget(ep, peer);
 		requests_fail(ep, info.rank);
 		endpoint_trouble(ep, &info);
 		n++;
@@ -175,6 +177,8 @@ static int packet_dispatch(struct bgdma_endpoint *ep, unsigned int way,
 	int ret;
 
 	if (bgdma_unlikely(rank == BGDMA_STRANGER)) {
+		if (endpoint_is_broken(ep, packet->src_rank, packet->src_ctx))
+			return 0;
 		packet_trouble(ep, packet, rank, BGDMA_TROUBLE_STRANGER);
 		return 0;
 	}
@@ -280,6 +284,14 @@ static void event_refused(struct bgdma_endpoint *ep,
 static void event_handle(struct bgdma_endpoint *ep,
 			 const struct bgdma_event *event)
 {
+	const struct bgdma_record why = {
+		.code = event->code, .peer_rank = event->peer_rank,
+		.peer_ctx = event->peer_ctx, .offset = event->offset,
+	};
+
+	/* Of whichever object of ours. */
+	if (bgdma_unlikely(code_is_outage(event->code)))
+		(void)peers_break(ep, &why);
 	if (event->type == BGDMA_EVENT_PEER_DOWN)
 		event_peer_down(ep, event);
 	else if (event->type == BGDMA_EVENT_FIFO_ERROR &&
@@ -342,6 +354,8 @@ int progress_locked(struct bgdma_endpoint *ep, unsigned int budget)
 	n += events_progress(ep);
 	if (bgdma_unlikely(ep->examines))
 		n += examine_progress(ep);
+	if (bgdma_unlikely(ep->words.due || ep->words.out))
+		n += words_progress(ep);
 	n += gone_progress(ep);
 	if (ep->ended.first)
 		n += requests_ended(ep);

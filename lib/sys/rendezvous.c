@@ -344,6 +344,7 @@ int rendezvous_register(struct bgdma_endpoint *ep)
 		{ "mark", on_mark, &ep->mark_id },
 		{ "probe", on_probe, &ep->probe_id },
 		{ "room", on_room, &ep->room_id },
+		{ "word", on_word, &ep->word_id },
 	};
 	struct bgdma_operation_attr op = {
 		.module = "sys", .flags = BGDMA_OPERATION_CONTROL, .arg = ep,

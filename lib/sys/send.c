@@ -445,7 +445,9 @@ static void descriptor_failed(struct bgdma_endpoint *ep,
 		endpoint_trouble(ep, &info);
 	if (gone)
 		endpoint_peer_down(ep, sent->rank);
-	else if (r)
+	else
+		peer_break(ep, sent->rank, code);
+	if (!gone && r)
 		request_fail(ep, r, code, 0);
 }
 
@@ -454,6 +456,8 @@ void channel_event(struct bgdma_endpoint *ep, const struct bgdma_event *event)
 	struct sent *slot, sent;
 	struct channel *ch;
 
+	if (event->object == channels_count(ep))
+		word_failed(ep, event->desc_seq, event->code);
 	/* Others are of modules. */
 	if (event->object >= channels_count(ep))
 		return;

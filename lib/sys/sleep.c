@@ -100,7 +100,8 @@ static int kernel_poll(struct bgdma_endpoint *ep, int64_t timeout_ns)
 }
 
 /*
- * A message that has failed is looked at again at a time; and where no packet
+ * A message that has failed is looked at again at a time, and a process that was not
+ * reached is told again; and where no packet
  * will tell of room in a channel, as there was none for that packet, only time
  * does, as for modules that wait for something else.
  */
@@ -113,6 +114,8 @@ static bool sleep_shorten(struct bgdma_endpoint *ep, int64_t *timeout_ns)
 	ep->napping = most == NAP_NS;
 	ep->no_room = false;
 	next = suspects_next(ep);
+	if (words_next(ep) < next)
+		next = words_next(ep);
 	if (next != INT64_MAX) {
 		next -= sys_now_ns();
 		if (next < most)

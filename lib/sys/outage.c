@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Connections that are broken. Where there was no way to a process for longer than a
+ * link's time-out, what was sent to it is lost, and nobody sends it again: who waits
+ * for it there would do so for ever. So both ends break with each other, for good, and
+ * modules take it as they take a death. Who notices tells the other end by a word,
+ * which may be lost, too: then it is said again, until it has arrived, or there is
+ * nobody any more to hear it. Words have a FIFO of their own, so that nothing is
+ * behind one that waits for a way.
+ */
+#include <errno.h>
+
+#include "internal.h"
+
+#define AGAIN_NS	100000000LL	/* between two attempts, at least */
+
+int words_create(struct bgdma_endpoint *ep)
+{
+	const struct bgdma_inj_attr attr = { .entries = WORDS };
+
+	return bgdma_inj_create(ep->ctx, &attr, &ep->words.fifo);
+}
+
+static void word_due(struct bgdma_endpoint *ep, uint32_t rank)
+{
+	struct peer *peer = &ep->peer[rank];
+
+	ep->words.due += !peer->word_due;
+	peer->word_due = true;
+}
+
+void peer_break(struct bgdma_endpoint *ep, uint32_t rank, uint32_t code)
+{
+	if (rank == ep->rank || ep->peer[rank].down || !code_is_outage(code))
+		return;
+	endpoint_peer_end(ep, rank, code);
+	word_due(ep, rank);
+}
+
+int on_word(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	uint64_t code = bgdma_packet_word(packet);
+	struct bgdma_endpoint *ep = arg;
+
+	if (packet->bytes || rank == ep->rank || code > UINT32_MAX ||
+	    !code_is_outage((uint32_t)code))
+		return -EBADMSG;
+	endpoint_peer_end(ep, rank, (uint32_t)code);
+	return 0;
+}
+
+/*
+ * Of a message to many the record has the last of them, and no context; which one did
+ * not answer is there too, but where there was no way.
+ */
+static bool is_missed(const struct bgdma_record *why,
+		      const struct bgdma_peer *at)
+{
+	if (why->peer_ctx != BGDMA_CTX_ANY)
+		return at->node == why->peer_rank && at->ctx == why->peer_ctx;
+	return why->code == BGDMA_E_TIMEOUT && at->node == why->offset;
+}
+
+bool peers_break(struct bgdma_endpoint *ep, const struct bgdma_record *why)
+{
+	bool any = false;
+	uint32_t rank;
+
+	for (rank = 0; rank < ep->size; rank++) {
+		if (!is_missed(why, &ep->peer[rank].at))
+			continue;
+		peer_break(ep, rank, why->code);
+		any |= ep->peer[rank].down;
+	}
+	return any;
+}
+
+bool bgdma_endpoint_break(struct bgdma_endpoint *ep,
+			  const struct bgdma_record *why)
+{
+	bool any;
+
+	if (ep->state != STATE_COMMITTED || !code_is_outage(why->code))
+		return false;
+	endpoint_lock(ep);
+	any = peers_break(ep, why);
+	bgdma_endpoint_wake(ep);
+	endpoint_unlock(ep);
+	return any;
+}
+
+/* ---- Words ------------------------------------------------------------- */
+
+/* Of each that failed there is an event, or a record, or both. */
+void word_failed(struct bgdma_endpoint *ep, uint64_t seq, uint32_t code)
+{
+	if (code_is_outage(code))
+		word_due(ep, ep->words.rank[seq % WORDS]);
+}
+
+static unsigned int words_repair(struct bgdma_endpoint *ep)
+{
+	struct bgdma_inj_fifo *fifo = ep->words.fifo;
+	struct bgdma_record record;
+	unsigned int n = 0;
+
+	while (bgdma_inj_state(fifo) == BGDMA_FIFO_ERROR &&
+	       bgdma_inj_error(fifo, &record)) {
+		word_failed(ep, record.desc_seq, record.code);
+		if (bgdma_inj_clear_error(fifo, 0))
+			break;
+		n++;
+	}
+	return n;
+}
+
+/*
+ * Whether it is known of all that were sent what became of them: the events were there
+ * before they were seen to have ended.
+ */
+static bool words_over(struct bgdma_endpoint *ep)
+{
+	const struct bgdma_ctx_view *view = bgdma_ctx_view(ep->ctx);
+	struct words *w = &ep->words;
+
+	if (!w->out)
+		return true;
+	if (bgdma_inj_state(w->fifo) == BGDMA_FIFO_ERROR ||
+	    bgdma_inj_done(w->fifo) < bgdma_inj_next(w->fifo))
+		return false;
+	if (!w->ended)
+		w->events = bgdma_load_acquire(&view->kern->events_tail);
+	w->ended = true;
+	w->out = bgdma_load_relaxed(&view->user->events_head) < w->events;
+	return !w->out;
+}
+
+static bool word_send(struct bgdma_endpoint *ep, struct peer *peer)
+{
+	uint64_t next = bgdma_inj_next(ep->words.fifo);
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_desc *desc = bgdma_inj_reserve(ep->words.fifo);
+
+	if (!desc)
+		return false;
+	ep->words.rank[next % WORDS] = (uint32_t)(peer - ep->peer);
+	t.dest = peer->at.node;
+	t.dest_ctx = peer->at.ctx;
+	t.dest_fifo = WAY_CONTROL;
+	t.dispatch = (uint16_t)ep->word_id;
+	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->word_id, peer->why);
+	bgdma_desc_memfifo(desc, &t);
+	bgdma_desc_inline(desc, NULL, 0);
+	return true;
+}
+
+/* As many as the FIFO holds. */
+static void words_send(struct bgdma_endpoint *ep)
+{
+	struct words *w = &ep->words;
+	uint32_t rank, n = 0;
+
+	for (rank = 0; rank < ep->size && w->due && n < WORDS; rank++) {
+		if (!ep->peer[rank].word_due)
+			continue;
+		if (!word_send(ep, &ep->peer[rank]))
+			break;
+		ep->peer[rank].word_due = false;
+		w->due--;
+		n++;
+	}
+	w->out = n;
+	w->ended = false;
+	(void)bgdma_inj_submit(w->fifo);
+}
+
+unsigned int words_progress(struct bgdma_endpoint *ep)
+{
+	unsigned int n = words_repair(ep);
+	struct words *w = &ep->words;
+	bool over = words_over(ep);
+	int64_t now = sys_now_ns();
+
+	if (!w->due || now < w->next)
+		return n;
+	w->next = now + AGAIN_NS;
+	if (over)
+		words_send(ep);
+	return n;
+}
+
+int64_t words_next(const struct bgdma_endpoint *ep)
+{
+	return ep->words.due ? ep->words.next : INT64_MAX;
+}

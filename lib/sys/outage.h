@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
+/*
+ * Connections that are broken: see outage.c.
+ */
+#ifndef BGDMA_SYS_OUTAGE_H
+#define BGDMA_SYS_OUTAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <bgdma/sys.h>
+
+/* What tells others that we broke with them. */
+#define WORDS	64U
+
+struct words {
+	struct bgdma_inj_fifo *fifo;
+	uint32_t rank[WORDS];	/* by slot of the ring */
+	uint32_t due;		/* of all peers */
+	bool out;		/* some were sent, and it is not known of all: */
+	bool ended;		/* they are over, but for events up to: */
+	uint64_t events;
+	int64_t next;		/* attempt */
+};
+
+/* What a descriptor fails with when there was no way for so long that it is lost. */
+static inline bool code_is_outage(unsigned int code)
+{
+	return code == BGDMA_E_LINK_DOWN || code == BGDMA_E_TIMEOUT;
+}
+
+bgdma_packet_fn on_word;
+int words_create(struct bgdma_endpoint *ep);
+/* If it is of an outage: something between us was lost. */
+void peer_break(struct bgdma_endpoint *ep, uint32_t rank, uint32_t code);
+/* The same, of whoever did not get it: whether that is known. */
+bool peers_break(struct bgdma_endpoint *ep, const struct bgdma_record *why);
+void word_failed(struct bgdma_endpoint *ep, uint64_t seq, uint32_t code);
+unsigned int words_progress(struct bgdma_endpoint *ep);
+/* When there is something to do. */
+int64_t words_next(const struct bgdma_endpoint *ep);
+
+#endif /* BGDMA_SYS_OUTAGE_H */

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What was sent is lost, since there was no way for longer than a link's time-out,
+ * while nobody is dead: both ends break with each other, also the one that has sent
+ * nothing, and whoever waits for what will never come hears of it.
+ */
+#include "kselftest_harness.h"
+#include "coll_util.h"
+#include "msg_util.h"
+#include "rma_util.h"
+
+#include <bgdma/collective.h>
+
+/* Who cannot be reached for a while. */
+#define FAR	1
+
+/* What the processes of a job see together. */
+struct together {
+	bool over;
+};
+
+/* Who is told of the others, and of how many. */
+struct hearer {
+	uint32_t lost, down, whom, code;
+};
+
+static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
+{
+	struct hearer *h = arg;
+
+	h->lost += info->trouble == BGDMA_TROUBLE_LOST;
+	if (info->trouble != BGDMA_TROUBLE_PEER_DOWN)
+		return;
+	h->down++;
+	h->whom = info->rank;
+	h->code = info->code;
+}
+
+static bool has_heard(void *arg)
+{
+	const struct hearer *h = arg;
+
+	return h->down;
+}
+
+#define HEARS(h)	(struct bgdma_endpoint_attr){ .trouble = on_trouble, \
+						      .arg = (h) }
+
+/*
+ * Who has sent makes progress until FAR knows, too. Others may have lost nothing, and
+ * know of it from them.
+ */
+static int until_over(struct member *m, struct hearer *h, struct together *t)
+{
+	if (m->rank == 0 || m->rank == FAR)
+		require_is(0, member_until(m, has_heard, h));
+	require(!h->down || h->code == BGDMA_E_TIMEOUT || h->code == BGDMA_E_LINK_DOWN);
+	if (m->rank == 0) {
+		require_is(FAR, h->whom);
+		links_cut(FAR, false);
+	}
+	if (m->rank == FAR)
+		__atomic_store_n(&t->over, true, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&t->over, __ATOMIC_ACQUIRE))
+		(void)bgdma_endpoint_wait(m->ep, 10000000);
+	return member_close(m);
+}
+
+static int begin(struct member *m)
+{
+	require_is(0, bgdma_job_fence(m->job));
+	if (m->rank == 0)
+		links_cut(FAR, true);
+	return bgdma_job_fence(m->job);
+}
+
+static bool outage_run(uint32_t size, member_fn *fn)
+{
+	char dims[16];
+
+	links_hasty();
+	snprintf(dims, sizeof(dims), "%ux1x1", size);
+	partition_new(dims, "");
+	return job_run(size, fn, shared(sizeof(struct together)), -1);
+}
+
+/* ---- Tagged messages ------------------------------------------------------ */
+
+static int talk(uint32_t rank, uint32_t size, void *arg)
+{
+	struct hearer h = { 0 };
+	struct talker t = { 0 };
+	char byte = 1;
+
+	(void)size;
+	require_is(0, member_open(&t.m, &HEARS(&h)));
+	require_is(0, bgdma_msg_create(&t.msg, t.m.ep, NULL));
+	require_is(0, bgdma_endpoint_commit(t.m.ep, NULL));
+	require_is(0, talker_fence(&t));
+	require_is(0, begin(&t.m));
+	if (rank == 0) {
+		require_is(0, bgdma_msg_send(t.msg, &byte, 1, FAR, 1, 0));
+		require_is(0, member_until(&t.m, has_heard, &h));
+		require(h.lost);
+		require_is(-EHOSTDOWN, bgdma_msg_send(t.msg, &byte, 1, FAR, 1,
+						      0));
+		links_cut(FAR, false);
+	} else {
+		/* It waits for what was lost, and sends nothing. */
+		require_is(-EHOSTDOWN, bgdma_msg_recv(t.msg, &byte, 1, 0, 1, 0,
+						      NULL));
+	}
+	require_is(0, until_over(&t.m, &h, arg));
+	require_is(1, h.down);
+	return 0;
+}
+
+TEST(x3_msg_what_was_lost_ends_both_sides)
+{
+	EXPECT_TRUE(outage_run(2, talk));
+}
+
+/* ---- Collectives ---------------------------------------------------------- */
+
+static int caller_begin(struct caller *c, struct hearer *h)
+{
+	require_is(0, caller_open_as(c, &HEARS(h)));
+	require_is(0, bgdma_coll_split(c->coll,
+				       &(struct bgdma_split_attr){ 0 },
+				       &c->group));
+	require_is(0, bgdma_coll_barrier(c->group));
+	return begin(&c->m);
+}
+
+static int caller_over(struct caller *c, struct hearer *h, void *arg)
+{
+	uint32_t dead;
+	int ret;
+
+	/* What is lost is missed in the next at the latest. */
+	while (!(ret = bgdma_coll_barrier(c->group)))
+		;
+	require_is(-EHOSTDOWN, ret);
+	dead = bgdma_coll_dead(c->group);
+	/* One of two who cannot reach each other. */
+	require(dead < c->m.size && dead != c->m.rank);
+	require_is(0, until_over(&c->m, h, arg));
+	return 0;
+}
+
+/* Its own result tells the root nothing. */
+static int broadcast(uint32_t rank, uint32_t size, void *arg)
+{
+	struct hearer h = { 0 };
+	struct caller c = { 0 };
+	uint64_t value = rank;
+	int ret;
+
+	(void)size;
+	require_is(0, caller_begin(&c, &h));
+	ret = bgdma_coll_run(c.group, &(struct bgdma_collective){
+			.kind = BGDMA_BROADCAST, .algorithm = BGDMA_LINEAR,
+			.out = &value, .bytes = sizeof(value) });
+	require_is(rank == FAR ? -EHOSTDOWN : 0, ret);
+	return caller_over(&c, &h, arg);
+}
+
+TEST(x3_coll_what_was_lost_ends_a_broadcast)
+{
+	EXPECT_TRUE(outage_run(3, broadcast));
+}
+
+static int barrier(uint32_t rank, uint32_t size, void *arg)
+{
+	struct hearer h = { 0 };
+	struct caller c = { 0 };
+
+	(void)rank;
+	(void)size;
+	require_is(0, caller_begin(&c, &h));
+	return caller_over(&c, &h, arg);
+}
+
+TEST(x3_coll_what_was_lost_ends_a_barrier)
+{
+	EXPECT_TRUE(outage_run(3, barrier));
+}
+
+/* ---- One-sided access ----------------------------------------------------- */
+
+static int accessor_begin(struct accessor *a, struct hearer *h,
+			  unsigned int flags)
+{
+	require_is(0, accessor_open_as(a, HEARS(h),
+				       (struct bgdma_rma_attr){ 0 },
+				       &(struct bgdma_window_attr){
+						.length = WINDOW }));
+	require_is(0, bgdma_window_fence(a->window, flags));
+	return begin(&a->m);
+}
+
+static int fence(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	struct hearer h = { 0 };
+	int ret;
+
+	(void)size;
+	require_is(0, accessor_begin(&a, &h, 0));
+	if (rank == 0 && !bgdma_window_epoch(a.window, FAR, &e))
+		require_is(0, put(&a, e, 0, 8, 0));
+	while (!(ret = bgdma_window_fence(a.window, 0)))
+		;
+	require_is(-EHOSTDOWN, ret);
+	return until_over(&a.m, &h, arg);
+}
+
+TEST(x3_rma_what_was_lost_ends_a_fence)
+{
+	EXPECT_TRUE(outage_run(3, fence));
+}
+
+/* What it is told of the end of an access is lost. */
+static int exposure(uint32_t rank, uint32_t size, void *arg)
+{
+	const uint32_t other = !rank;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	struct hearer h = { 0 };
+
+	(void)size;
+	require_is(0, accessor_begin(&a, &h, BGDMA_FENCE_LAST));
+	if (rank == FAR) {
+		require_is(0, bgdma_window_post(a.window, &other, 1));
+		require_is(-EHOSTDOWN, bgdma_window_wait(a.window));
+		return until_over(&a.m, &h, arg);
+	}
+	require_is(0, bgdma_window_start(a.window, &other, 1));
+	require_is(-EHOSTDOWN, bgdma_window_epoch(a.window, other, &e));
+	require_is(-EHOSTDOWN, bgdma_window_complete(a.window));
+	return until_over(&a.m, &h, arg);
+}
+
+TEST(x3_rma_what_was_lost_ends_an_exposure)
+{
+	EXPECT_TRUE(outage_run(2, exposure));
+}
+
+TEST_HARNESS_MAIN
