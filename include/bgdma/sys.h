@@ -436,7 +436,8 @@ struct bgdma_disagreement {
  * @why: out: with -EPROTO, the same on all; may be NULL
  *
  * Collective; a process with several endpoints commits them in the same order
- * as the others, one at a time. Afterwards messages can be sent.
+ * as the others, one at a time. Afterwards messages can be sent. Where a process
+ * could not do its part, such as for lack of memory, it fails at all, with its error.
  *
  * Return: 0; -EPROTO the processes did not register the same operations;
  * -EBADMSG what another one told of itself is nonsense, or that two of them are

@@ -150,7 +150,7 @@ struct card {
 	struct bgdma_peer at;
 	uint32_t count;		/* of operations */
 	uint32_t probes;	/* handle, see probe.c */
-	uint32_t resv;
+	uint32_t failed;	/* it cannot take part: errno */
 	uint64_t digest;	/* of all of them */
 };
 
@@ -212,6 +212,15 @@ static int value_get(struct bgdma_endpoint *ep, uint32_t rank, const char *key,
 	return (size_t)ret == bytes ? 0 : -EBADMSG;
 }
 
+#define ERRNOS	4096	/* so many, as results of calls */
+
+/* What another process could not do, as it says. */
+static int failure_of(uint32_t failed)
+{
+	return failed < ERRNOS ? -(int)failed : -EBADMSG;
+}
+
+/* @cards: NULL: there is no memory for them, which is what we tell. */
 static int cards_exchange(struct bgdma_endpoint *ep, const struct card *own,
 			  struct card *cards)
 {
@@ -223,9 +232,34 @@ static int cards_exchange(struct bgdma_endpoint *ep, const struct card *own,
 	ret = bgdma_job_put(ep->attr.job, key, own, sizeof(*own));
 	if (!ret)
 		ret = bgdma_job_fence(ep->attr.job);
-	for (rank = 0; !ret && rank < ep->size; rank++)
+	for (rank = 0; !ret && cards && rank < ep->size; rank++) {
 		ret = value_get(ep, rank, key, &cards[rank], sizeof(*cards));
-	return ret;
+		if (!ret)
+			ret = failure_of(cards[rank].failed);
+	}
+	return ret ? ret : failure_of(own->failed);
+}
+
+/*
+ * When the doors of all are open; or not all are: then it fails everywhere, since
+ * nobody waits for who could not.
+ */
+static int doors_exchange(struct bgdma_endpoint *ep, int own)
+{
+	char key[BGDMA_JOB_KEY_MAX];
+	uint32_t failed = (uint32_t)-own, rank;
+	int ret;
+
+	key_make(key, ep, "open", 0);
+	ret = bgdma_job_put(ep->attr.job, key, &failed, sizeof(failed));
+	if (!ret)
+		ret = bgdma_job_fence(ep->attr.job);
+	for (rank = 0; !ret && rank < ep->size; rank++) {
+		ret = value_get(ep, rank, key, &failed, sizeof(failed));
+		if (!ret)
+			ret = failure_of(failed);
+	}
+	return own ? own : ret;
 }
 
 /* The first process that does not agree with process 0, or BGDMA_STRANGER. */
@@ -297,13 +331,32 @@ static int disagreement_find(struct bgdma_endpoint *ep,
 	return -EPROTO;
 }
 
+/* What each process does by itself. */
+static int commit_local(struct bgdma_endpoint *ep, const struct card *cards)
+{
+	struct bgdma_peer *at = calloc(ep->size, sizeof(*at));
+	uint32_t rank;
+	int ret;
+
+	if (!at)
+		return -ENOMEM;
+	for (rank = 0; rank < ep->size; rank++) {
+		at[rank] = cards[rank].at;
+		ep->peer[rank].probes = cards[rank].probes;
+	}
+	ret = endpoint_meet(ep, at);
+	free(at);
+	if (!ret)
+		ret = table_commit(&ep->table[BGDMA_POINT_TO_POINT]);
+	return ret ? ret : table_commit(&ep->table[BGDMA_COLLECTIVE]);
+}
+
 static int commit_with(struct bgdma_endpoint *ep, const struct entry *entries,
 		       uint32_t count, struct card *cards,
 		       struct bgdma_disagreement *why)
 {
 	const struct bgdma_ctx_info *info = bgdma_ctx_info(ep->ctx);
 	struct card own;
-	struct bgdma_peer *at;
 	uint32_t rank;
 	int ret;
 
@@ -313,25 +366,18 @@ static int commit_with(struct bgdma_endpoint *ep, const struct entry *entries,
 	own.at.incarnation = info->incarnation;
 	own.count = count;
 	own.probes = bgdma_region_handle(ep->probes);
-	own.digest = hash(HASH_BEGIN, entries, count * sizeof(*entries));
+	if (entries && cards)
+		own.digest = hash(HASH_BEGIN, entries,
+				  count * sizeof(*entries));
+	else
+		own.failed = ENOMEM;
 	ret = cards_exchange(ep, &own, cards);
 	if (ret)
 		return ret;
 	rank = cards_compare(cards, ep->size);
 	if (rank != BGDMA_STRANGER)
 		return disagreement_find(ep, entries, cards, rank, why);
-
-	at = calloc(ep->size, sizeof(*at));
-	if (!at)
-		return -ENOMEM;
-	for (rank = 0; rank < ep->size; rank++) {
-		at[rank] = cards[rank].at;
-		ep->peer[rank].probes = cards[rank].probes;
-	}
-	ret = endpoint_meet(ep, at);
-	free(at);
-	/* When the doors of all are open. */
-	return ret ? ret : bgdma_job_fence(ep->attr.job);
+	return doors_exchange(ep, commit_local(ep, cards));
 }
 
 int bgdma_endpoint_commit(struct bgdma_endpoint *ep,
@@ -350,14 +396,9 @@ int bgdma_endpoint_commit(struct bgdma_endpoint *ep,
 	ep->state = STATE_FAILED;
 	entries = entries_make(ep, &count);
 	cards = calloc(ep->size, sizeof(*cards));
-	ret = entries && cards ? commit_with(ep, entries, count, cards,
-					     why ? why : &ignored) : -ENOMEM;
+	ret = commit_with(ep, entries, count, cards, why ? why : &ignored);
 	free(cards);
 	free(entries);
-	if (!ret)
-		ret = table_commit(&ep->table[BGDMA_POINT_TO_POINT]);
-	if (!ret)
-		ret = table_commit(&ep->table[BGDMA_COLLECTIVE]);
 	if (ret)
 		return ret;
 	ep->state = STATE_COMMITTED;
