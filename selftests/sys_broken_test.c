@@ -99,6 +99,103 @@ TEST(x3_the_dead_alone_are_blamed)
 	EXPECT_TRUE(job_run(3, blamed, rest, DEAD));
 }
 
+/* ---- What it had sent before it died ------------------------------------- */
+
+/* A module that wants no packet for now. */
+struct unwilling {
+	struct blame blame;
+	bool wants;
+	uint32_t packets;		/* of the dead one */
+};
+
+static int on_unwanted(void *arg, uint32_t rank,
+		       const struct bgdma_packet *packet)
+{
+	struct unwilling *u = arg;
+
+	(void)packet;
+	if (!u->wants)
+		return -EAGAIN;
+	u->packets += rank == DEAD;
+	return 0;
+}
+
+/* Whose death was told. */
+static bool is_told(struct unwilling *u, uint32_t rank)
+{
+	return u->blame.down & 1U << rank;
+}
+
+#define TOLD(u, rank) \
+	until(({ require(bgdma_endpoint_progress((u)->blame.module.m.ep, 0) >= 0); \
+		 is_told(u, rank); }))
+
+/* Of 3, who dies last, nothing waits: its death is not waited for. */
+static int deferred(struct unwilling *u, struct rest *rest)
+{
+	struct bgdma_endpoint_stats stats;
+
+	require(until(kill(rest->dead, 0) < 0));
+	rest->heard = true;
+	require(TOLD(u, 3));
+	require(!is_told(u, DEAD));
+	u->wants = true;
+	require(TOLD(u, DEAD));
+	require_is(2, u->packets);
+	bgdma_endpoint_stats(u->blame.module.m.ep, &stats);
+	require_is(0, stats.trouble[BGDMA_TROUBLE_STRANGER]);
+	return 0;
+}
+
+static int unwanted_send(struct module *module, uint32_t count)
+{
+	while (count--)
+		require_is(0, bgdma_endpoint_send(module->m.ep,
+				&(struct bgdma_send_attr){
+				.operation = module->eager }));
+	return bgdma_endpoint_flush(module->m.ep, (int64_t)PATIENCE_NS);
+}
+
+static int unwanted(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct unwilling u;
+	struct module *module = &u.blame.module;
+	const struct test_operation ops[] = {
+		{ "eager", on_unwanted, 0, &module->eager },
+	};
+	struct rest *rest = arg;
+	uint32_t i;
+
+	(void)size;
+	require_is(0, member_open(&module->m, &(struct bgdma_endpoint_attr){
+			.trouble = on_blame, .arg = &u.blame }));
+	require_is(0, member_commit(&module->m, ops, 1, &u));
+	/* One of 2 is in front of all that the dead one sends. */
+	for (i = 0; i < 2; i++) {
+		if (rank == 2 - i)
+			require_is(0, unwanted_send(module, rank == DEAD ? 2 : 1));
+		require_is(0, bgdma_job_fence(module->m.job));
+	}
+	if (rank == DEAD) {
+		rest->dead = getpid();
+		require_is(0, bgdma_job_fence(module->m.job));
+		return raise(SIGKILL);
+	}
+	require_is(0, bgdma_job_fence(module->m.job));
+	if (rank == 0)
+		require_is(0, deferred(&u, rest));
+	require(rank != 3 || until(rest->heard));
+	return member_leave(&module->m);
+}
+
+TEST(x3_what_waits_of_the_dead_comes_first)
+{
+	struct rest *rest = shared(sizeof(*rest));
+
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(4, unwanted, rest, DEAD));
+}
+
 /* ---- Several that fail together ------------------------------------------ */
 
 #define TOGETHER	5

@@ -359,7 +359,8 @@ enum bgdma_operation_type {
  * A packet with BGDMA_PACKET_ERROR has no payload and ends its message.
  *
  * Return: 0: taken; -EAGAIN: not now: it stays, and so does everything behind
- * it in that FIFO, until the next progress; -EBADMSG: it is malformed, which is
+ * it in that FIFO, until the next progress (also the news of the death of whoever sent
+ * some of it); -EBADMSG: it is malformed, which is
  * counted and reported (DP-9).
  */
 typedef int bgdma_packet_fn(void *arg, uint32_t rank,

@@ -118,6 +118,8 @@ struct peer {
 	struct channel *channel[WAYS];
 	struct peer *next_gone;	/* see endpoint_peer_end() */
 	bool down;
+	bool searched[WAYS];	/* @gone_after is exact */
+	uint64_t gone_after[WAYS];	/* behind what came before it was down */
 	bool word_due;		/* it has to be told that we broke with it */
 	uint32_t why;		/* it is down: enum bgdma_code */
 	bool paced;		/* long messages to it are */
@@ -232,7 +234,6 @@ struct bgdma_endpoint {
 
 	struct peer *peer;
 	struct peer *gone;	/* not yet told */
-	uint64_t gone_after[WAYS];
 	struct who *who;
 	uint32_t who_mask;
 	struct who last;	/* who it was last time */

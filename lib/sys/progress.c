@@ -55,49 +55,89 @@ void endpoint_trouble(struct bgdma_endpoint *ep,
  */
 void endpoint_peer_end(struct bgdma_endpoint *ep, uint32_t rank, uint32_t code)
 {
+	struct peer *peer = &ep->peer[rank];
 	unsigned int way;
 
-	if (ep->peer[rank].down)
+	if (peer->down)
 		return;
-	ep->peer[rank].down = true;
-	ep->peer[rank].why = code;
-	ep->peer[rank].next_gone = ep->gone;
-	ep->gone = &ep->peer[rank];
+	peer->down = true;
+	peer->why = code;
+	peer->next_gone = ep->gone;
+	ep->gone = peer;
 	for (way = 0; way < WAYS; way++)
-		ep->gone_after[way] = bgdma_load_acquire(
+		peer->gone_after[way] = bgdma_load_acquire(
 				&bgdma_rec_view(ep->rec[way])->kern->tail);
 }
 
-/* Whether a way is past that, or its callback does not want more now. */
-static bool way_past(struct bgdma_endpoint *ep, unsigned int way)
+/* Behind the last of its packets, of those up to there. */
+static uint64_t last_of(const struct bgdma_rec_view *v, const struct peer *peer,
+			uint64_t end)
 {
-	uint64_t at = bgdma_rec_view(ep->rec[way])->cursor;
+	const struct bgdma_packet *packet;
+	uint64_t at = v->cursor, last = at;
 
-	return ep->deferred[way] || at - ep->gone_after[way] < UINT64_MAX / 2;
+	while (at != end) {
+		packet = (const void *)(v->ring + (at & v->mask));
+		at += bgdma_packet_size(packet->bytes);
+		if (packet->src_rank == peer->at.node &&
+		    packet->src_ctx == peer->at.ctx)
+			last = at;
+	}
+	return last;
+}
+
+/*
+ * Whether a way is past that. Where a callback does not want more now it may be the
+ * end that it waits for: then no more than what that process has sent is waited for.
+ */
+static bool way_past(struct bgdma_endpoint *ep, unsigned int way,
+		     struct peer *peer)
+{
+	const struct bgdma_rec_view *v = bgdma_rec_view(ep->rec[way]);
+	uint64_t *after = &peer->gone_after[way];
+
+	if (v->cursor - *after < UINT64_MAX / 2)
+		return true;
+	if (!ep->deferred[way] || peer->searched[way])
+		return false;
+	peer->searched[way] = true;
+	*after = last_of(v, peer, *after);
+	return v->cursor == *after;
+}
+
+static void gone_tell(struct bgdma_endpoint *ep, struct peer *peer)
+{
+	const struct bgdma_trouble_info info = {
+		.trouble = BGDMA_TROUBLE_PEER_DOWN, .code = peer->why,
+		.rank = (uint32_t)(peer - ep->peer),
+		.node = peer->at.node, .ctx = peer->at.ctx,
+	};
+
+	endpoint_forget(ep, peer);
+	requests_fail(ep, info.rank);
+	endpoint_trouble(ep, &info);
 }
 
 /* Tell of those that have gone: how many. */
 static unsigned int gone_progress(struct bgdma_endpoint *ep)
 {
-	struct bgdma_trouble_info info = {
-		.trouble = BGDMA_TROUBLE_PEER_DOWN,
-	};
-	struct peer *peer;
+	struct peer *peer, *list = ep->gone;
 	unsigned int n = 0;
 
-	if (bgdma_likely(!ep->gone) || !way_past(ep, WAY_CONTROL) ||
-	    !way_past(ep, WAY_DATA))
+	if (bgdma_likely(!list))
 		return 0;
-	while ((peer = ep->gone)) {
-		ep->gone = peer->next_gone;
-		info.rank = (uint32_t)(peer - ep->peer);
-		info.node = peer->at.node;
-		info.ctx = peer->at.ctx;
-		info.code = peer->why;
-		endpoint_forget(ep, peer);
-		requests_fail(ep, info.rank);
-		endpoint_trouble(ep, &info);
-		n++;
+	/* Callbacks may find others. */
+	ep->gone = NULL;
+	while ((peer = list)) {
+		list = peer->next_gone;
+		if (way_past(ep, WAY_CONTROL, peer) &&
+		    way_past(ep, WAY_DATA, peer)) {
+			gone_tell(ep, peer);
+			n++;
+			continue;
+		}
+		peer->next_gone = ep->gone;
+		ep->gone = peer;
 	}
 	return n;
 }
