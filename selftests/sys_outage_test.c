@@ -68,6 +68,7 @@ static int until_over(struct member *m, struct hearer *h, struct together *t)
 
 static int begin(struct member *m)
 {
+	require_is(0, bgdma_endpoint_flush(m->ep, (int64_t)PATIENCE_NS));
 	require_is(0, bgdma_job_fence(m->job));
 	if (m->rank == 0)
 		links_cut(FAR, true);
@@ -245,6 +246,44 @@ static int exposure(uint32_t rank, uint32_t size, void *arg)
 TEST(x3_rma_what_was_lost_ends_an_exposure)
 {
 	EXPECT_TRUE(outage_run(2, exposure));
+}
+
+/* Who holds the window of who cannot be reached keeps nobody else from it. */
+static int hold(uint32_t rank, uint32_t size, void *arg)
+{
+	struct together *together = arg;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	struct hearer h = { 0 };
+	bool first = rank == 0;
+
+	(void)size;
+	require_is(0, accessor_open_as(&a, HEARS(&h),
+				       (struct bgdma_rma_attr){ 0 },
+				       &(struct bgdma_window_attr){
+						.length = WINDOW }));
+	require_is(0, meet(&a));
+	if (first)
+		require_is(0, bgdma_epoch_begin(a.window, FAR, 1,
+						BGDMA_EPOCH_EXCLUSIVE, &e));
+	require_is(0, begin(&a.m));
+	if (first) {
+		require_is(0, put(&a, e, 0, 8, 0));
+		require_is(-EHOSTDOWN, bgdma_epoch_close(e));
+	}
+	if (rank != 2)
+		return until_over(&a.m, &h, arg);
+	require(until(__atomic_load_n(&together->over, __ATOMIC_ACQUIRE)));
+	require_is(0, bgdma_epoch_begin(a.window, FAR, 1,
+					BGDMA_EPOCH_EXCLUSIVE, &e));
+	require_is(0, put(&a, e, 0, 8, 0));
+	require_is(0, bgdma_epoch_close(e));
+	return member_close(&a.m);
+}
+
+TEST(x3_rma_what_was_lost_holds_no_window)
+{
+	EXPECT_TRUE(outage_run(3, hold));
 }
 
 TEST_HARNESS_MAIN

@@ -95,6 +95,7 @@ struct window_peer {
 	uint32_t unit;
 	uint64_t length;
 	uint16_t queue;
+	uint32_t grant;			/* to it; 0: none of its own */
 	struct bgdma_rma_epoch *access;	/* of lock, fence or start */
 	bool beginning;			/* a thread waits for that */
 	bool locked;			/* it is a lock's */
@@ -308,6 +309,8 @@ int window_send_counted(struct bgdma_window *window, uint32_t dest,
 			struct bgdma_counter *counter);
 bgdma_packet_fn on_window;
 struct bgdma_window *window_of_region(struct bgdma_rma *rma, uint32_t handle);
+/* Who broke with us may be at our gates, and tells them of no end any more. */
+void windows_shut(struct bgdma_rma *rma, uint32_t rank);
 /* Forget it; its region ends if @regions. */
 void window_drop(struct bgdma_window *window, bool regions);
 

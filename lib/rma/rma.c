@@ -44,8 +44,11 @@ static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
 {
 	struct bgdma_rma *rma = arg;
 
-	if (info->trouble == BGDMA_TROUBLE_PEER_DOWN && info->rank < rma->size)
-		rma->peer[info->rank].down = info->code;
+	if (info->trouble != BGDMA_TROUBLE_PEER_DOWN || info->rank >= rma->size)
+		return;
+	rma->peer[info->rank].down = info->code;
+	if (info->code != BGDMA_E_PEER_DOWN)
+		windows_shut(rma, info->rank);
 }
 
 uint32_t rma_rank(const struct bgdma_rma *rma, uint32_t node, uint16_t ctx,

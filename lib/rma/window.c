@@ -170,6 +170,44 @@ static int region_create(struct bgdma_window *window)
 				  &window->region);
 }
 
+/* To each by itself, so that it can be taken back; in larger jobs there is no room. */
+static int region_expose(struct bgdma_window *window)
+{
+	const uint32_t rights = BGDMA_RIGHT_READ | BGDMA_RIGHT_WRITE |
+				BGDMA_RIGHT_ATOMIC | BGDMA_RIGHT_EPOCH;
+	struct bgdma_endpoint *ep = window->rma->ep;
+	struct bgdma_grant_attr to = { .rights = rights };
+	const struct bgdma_peer *at;
+	uint32_t i;
+	int ret = 0;
+
+	if (window->rma->size > BGDMA_GRANTS_MAX)
+		return bgdma_endpoint_expose(ep, window->region, rights);
+	for (i = 0; !ret && i < window->rma->size; i++) {
+		at = bgdma_endpoint_peer(ep, i);
+		to.rank = at->node;
+		to.ctx = at->ctx;
+		to.incarnation = at->incarnation;
+		ret = bgdma_region_grant(window->region, &to,
+					 &window->peer[i].grant);
+	}
+	return ret;
+}
+
+void windows_shut(struct bgdma_rma *rma, uint32_t rank)
+{
+	struct bgdma_window *window;
+
+	for (window = rma->windows; window; window = window->next) {
+		if (!window->peer[rank].grant)
+			continue;
+		(void)bgdma_revoke(rma->ctx, window->peer[rank].grant);
+		window->peer[rank].grant = 0;
+		/* Nobody tells of the end of what was begun there. */
+		trap_event(window, NULL, rank);
+	}
+}
+
 static int part_create(struct bgdma_window *window)
 {
 	struct bgdma_window_attr *a = &window->attr;
@@ -189,11 +227,7 @@ static int part_create(struct bgdma_window *window)
 		ret = bgdma_gate_create(window->region, a->epochs,
 					a->trap ? BGDMA_GATE_ASK : 0);
 	if (!ret)
-		ret = bgdma_endpoint_expose(rma->ep, window->region,
-					    BGDMA_RIGHT_READ |
-					    BGDMA_RIGHT_WRITE |
-					    BGDMA_RIGHT_ATOMIC |
-					    BGDMA_RIGHT_EPOCH);
+		ret = region_expose(window);
 	return ret;
 }
 
