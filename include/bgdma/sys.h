@@ -515,7 +515,8 @@ BGDMA_API int bgdma_endpoint_send_sized(struct bgdma_endpoint *ep,
  *
  * Return: 0; of several targets how many it went to, from the first on; -EAGAIN
  * no room for any: make progress, or wait: a wait ends when there is; -EMSGSIZE; -EINVAL no such operation or rank;
- * -EHOSTDOWN that process has left or died; -ENOTCONN not committed; -ENODEV.
+ * -EHOSTDOWN that process has left or died, or is as if it had; -ENOTCONN not committed;
+ * -ENODEV.
  */
 static inline int bgdma_endpoint_send(struct bgdma_endpoint *ep,
 				      const struct bgdma_send_attr *attr)
