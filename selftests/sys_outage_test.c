@@ -87,6 +87,14 @@ static bool outage_run(uint32_t size, member_fn *fn)
 
 /* ---- Tagged messages ------------------------------------------------------ */
 
+static int talker_begin(struct talker *t, struct hearer *h)
+{
+	require_is(0, member_open(&t->m, &HEARS(h)));
+	require_is(0, bgdma_msg_create(&t->msg, t->m.ep, NULL));
+	require_is(0, bgdma_endpoint_commit(t->m.ep, NULL));
+	return talker_fence(t);
+}
+
 static int talk(uint32_t rank, uint32_t size, void *arg)
 {
 	struct hearer h = { 0 };
@@ -94,10 +102,7 @@ static int talk(uint32_t rank, uint32_t size, void *arg)
 	char byte = 1;
 
 	(void)size;
-	require_is(0, member_open(&t.m, &HEARS(&h)));
-	require_is(0, bgdma_msg_create(&t.msg, t.m.ep, NULL));
-	require_is(0, bgdma_endpoint_commit(t.m.ep, NULL));
-	require_is(0, talker_fence(&t));
+	require_is(0, talker_begin(&t, &h));
 	require_is(0, begin(&t.m));
 	if (rank == 0) {
 		require_is(0, bgdma_msg_send(t.msg, &byte, 1, FAR, 1, 0));
@@ -119,6 +124,33 @@ static int talk(uint32_t rank, uint32_t size, void *arg)
 TEST(x3_msg_what_was_lost_ends_both_sides)
 {
 	EXPECT_TRUE(outage_run(2, talk));
+}
+
+#define LONG	(1U << 20)
+
+/* Announced before, and taken when nothing gets there: each side hears its own way. */
+static int talk_long(uint32_t rank, uint32_t size, void *arg)
+{
+	static char text[LONG] PINNED;
+	struct bgdma_msg_request *r;
+	struct hearer h = { 0 };
+	struct talker t = { 0 };
+
+	(void)size;
+	require_is(0, talker_begin(&t, &h));
+	if (rank == 0)
+		require_is(0, bgdma_msg_isend(t.msg, text, LONG, FAR, 1, 0,
+					      &r));
+	require_is(0, begin(&t.m));
+	if (rank == FAR)
+		require_is(0, bgdma_msg_irecv(t.msg, text, LONG, 0, 1, 0, &r));
+	require_is(-EHOSTDOWN, bgdma_msg_wait(&r, NULL));
+	return until_over(&t.m, &h, arg);
+}
+
+TEST(x3_msg_what_was_lost_of_a_long_one_ends_both_sides)
+{
+	EXPECT_TRUE(outage_run(2, talk_long));
 }
 
 /* ---- Collectives ---------------------------------------------------------- */
