@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frames of data that have several numbers, as they are on the wire, and the order of
- * frames there: netlink_data.h.
+ * Frames of data that have several numbers, as they are on the wire, the order of
+ * frames there, and how many wait for one that is missing: netlink_data.h.
  */
 #include <sched.h>
 #include <unistd.h>
@@ -101,6 +101,74 @@ TEST_F(longer, sp4_what_is_long_overtakes_nothing)
 	/* Long as it is, it says what it is made of. */
 	EXPECT_LT(0, self->f.frame.more);
 	EXPECT_LT(9000, self->f.frame.bytes);
+}
+
+/* ---- What waits for frames before it ------------------------------------- */
+
+#define FLOWS	400	/* of 249 frames of 4 KiB, each of which takes some more */
+
+/* The next that comes in is an acknowledgment in that flow; false when none comes. */
+static bool acknowledged(int sock, uint32_t tag, struct ack_frame *ack)
+{
+	struct {
+		struct ether_header eth;
+		struct ack_frame ack;
+	} __attribute__((packed)) in;
+
+	while (recv(sock, &in, sizeof(in), 0) > 0) {
+		if (in.ack.frame.type == BGDMA_FRAME_ACK &&
+		    in.ack.frame.kernel != US && in.ack.frame.flow == tag) {
+			*ack = in.ack;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A frame that another is missing before: was it kept? Sent until that is told. */
+static bool kept(int sock, struct data_frame *f, const struct bgdma_desc *d,
+		 uint32_t tag)
+{
+	static const uint8_t none[sizeof(((struct bgdma_wire_ack *)0)->sack)];
+	static struct ack_frame ack;
+
+	data_new(f, tag, FIRST + 1);
+	add(f, d, 0, 8, 0x22);
+	must(until(send_data(sock, f) && acknowledged(sock, tag, &ack)) ?
+		     0 : -ETIME);
+	return memcmp(ack.ack.sack, none, sizeof(none));
+}
+
+TEST_F_TIMEOUT(longer, x2_what_is_kept_has_an_end, 300)
+{
+	struct bgdma_desc d = put_to(&self->e.mem, 0, 4096);
+	struct data_frame *f = &self->f;
+	int room = 512 << 20;
+	uint32_t n, i;
+
+	/* They are the socket's until they are dealt with. */
+	ASSERT_EQ(0, setsockopt(self->sock, SOL_SOCKET, SO_SNDBUFFORCE, &room,
+				sizeof(room)));
+	ASSERT_TRUE(kept(self->sock, f, &d, 100));
+	for (n = 1; n < FLOWS && kept(self->sock, f, &d, 100 + n); n++) {
+		data_new(f, 1000 + n, FIRST + 1);
+		add(f, &d, 0, 4096, 0x33);
+		ASSERT_TRUE(send_data(self->sock, f));
+		for (i = 2; i < 250; i++) {
+			f->frame.psn = FIRST + i;
+			frame_seal(&f->frame);
+			ASSERT_TRUE(send_sealed(self->sock, f));
+		}
+	}
+	EXPECT_GT(FLOWS, n);
+	/* What is next is taken, and so all comes to its end. */
+	for (i = 0; i < 3; i++) {
+		data_new(f, 7, FIRST + i);
+		add(f, &d, 0, 8, (uint8_t)(0x40 + i));
+		ASSERT_TRUE(send_data(self->sock, f));
+		ASSERT_TRUE(dealt(self->sock, 7, FIRST + i + 1, &self->ack));
+		EXPECT_TRUE(all_bytes(self->e.mem.p, 8, (uint8_t)(0x40 + i)));
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -384,6 +384,7 @@ struct bgdma_rx_flow {
  * @txs: all struct bgdma_tx
  * @voice: what we have to say ourselves
  * @n_rx: so many
+ * @kept: bytes of frames that their ends keep
  * @ghosts: contexts behind the links, and where there were some; by bgdma_ghost_key()
  * @n_news: of contexts that have left, which nobody has seen to
  * @idle: gives back flows that nobody uses
@@ -403,6 +404,7 @@ struct bgdma_flows {
 	struct list_head txs;
 	struct bgdma_tx *voice;
 	u32 n_rx;
+	atomic_long_t kept;
 	struct xarray ghosts;
 	atomic_t n_news;
 	struct delayed_work idle;

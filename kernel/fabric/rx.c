@@ -18,6 +18,8 @@
 /* Of one flow, waiting for those before them, or for room. */
 #define BGDMA_RX_BYTES		(2U << 20)
 #define BGDMA_RX_PARKED_BYTES	(64U << 10)
+/* Of all flows of a partition, but for the frame of each that is next. */
+#define BGDMA_RX_ALL_BYTES	(128U << 20)
 
 /* Of frames behind one that is missing so many lead to one acknowledgment. */
 #define BGDMA_RX_GAP_EACH	8
@@ -144,7 +146,18 @@ static bool bgdma_rx_fits(const struct bgdma_rx_flow *flow,
 	u32 most = test_bit(BGDMA_STREAM_PARKED, &flow->s.flags) ?
 		BGDMA_RX_PARKED_BYTES : BGDMA_RX_BYTES;
 
-	return !ahead || flow->bytes + skb->truesize <= most;
+	return !ahead ||
+	       (flow->bytes + skb->truesize <= most &&
+		atomic_long_read(&flow->ether->flows->kept) +
+		skb->truesize <= BGDMA_RX_ALL_BYTES);
+}
+
+/* What it keeps more, or less. */
+static void bgdma_rx_kept(struct bgdma_rx_flow *flow, int bytes)
+{
+	lockdep_assert_held(&flow->lock);
+	flow->bytes += bytes;
+	atomic_long_add(bytes, &flow->ether->flows->kept);
 }
 
 /* Keep a frame, if it is new: true if it is the one that is next. */
@@ -160,7 +173,7 @@ static bool bgdma_rx_keep(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 		kfree_skb(skb);
 		return false;
 	}
-	flow->bytes += skb->truesize;
+	bgdma_rx_kept(flow, skb->truesize);
 	bgdma_rx_insert(flow, skb);
 	/* One before it is missing; and now and then, as long as that is so. */
 	if (ahead && (!test_bit(ahead - 1, flow->have) ||
@@ -228,6 +241,7 @@ void bgdma_rx_free(struct bgdma_rx_flow *flow)
 	spin_lock(&flow->lock);
 	flow->gone = true;
 	__skb_queue_purge(&flow->queue);
+	bgdma_rx_kept(flow, -(int)flow->bytes);
 	spin_unlock(&flow->lock);
 	kfree(flow->whole);
 	consume_skb(flow->s.promise);
@@ -319,7 +333,7 @@ static void bgdma_rx_done(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 {
 	spin_lock(&flow->lock);
 	__skb_unlink(skb, &flow->queue);
-	flow->bytes -= skb->truesize;
+	bgdma_rx_kept(flow, -(int)skb->truesize);
 	bgdma_window_done(flow->have, &flow->next, bgdma_rx_span(skb), dealt);
 	flow->due = true;
 	spin_unlock(&flow->lock);
