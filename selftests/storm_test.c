@@ -273,8 +273,8 @@ static void one_step(void)
 
 	switch (any(12)) {
 	case 0:
-		seen(PROCESSORS, machine_processor(
-			1 + any((__u32)sysconf(_SC_NPROCESSORS_CONF)), any(2)));
+		k = 1 + any((__u32)sysconf(_SC_NPROCESSORS_CONF));
+		seen(PROCESSORS, machine_processor(k, any(2)));
 		break;
 	case 1:
 		if (!any(4))
