@@ -343,14 +343,14 @@ TEST_F(tool, links)
 	EXPECT_EQ(0, RUN("partition show other"));
 	EXPECT_HAS("\n    here 2-4,7\n");
 	EXPECT_EQ(0, RUN("link add dev veth0 partition test timeout 5000"
-			 " hello 100 window 16 rate 1000000 copy on"));
+			 " hello 100 window 16 copy on"));
 	EXPECT_EQ(0, RUN("link add dev veth1 partition other hello 100"));
 	EXPECT_EQ(0, RUN("link set dev veth0 partition test copy off sum off"
 			 " fixed on"));
 	EXPECT_TRUE(until(!RUN("link show dev veth0") &&
 			  strstr(self->out, "state partition")));
 	EXPECT_STARTS("veth0: partition test state up mtu 1500 inside\n"
-		      "    timeout 5000 hello 100 window 16 rate 1000000"
+		      "    timeout 5000 hello 100 window 16"
 		      " copy off sum off fixed on\n    peer ");
 	EXPECT_HAS("\n        has partition other, not test\n");
 	EXPECT_EQ(NULL, strstr(self->out, "TX:"));
