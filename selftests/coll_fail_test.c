@@ -7,7 +7,7 @@
 
 #include "kselftest_harness.h"
 #include "coll_util.h"
-#include "failing.h"
+#include "failing_memory.h"
 
 /* ---- Collectives -------------------------------------------------------- */
 

@@ -3,10 +3,7 @@
  * The commit of an endpoint where one process cannot do its part: it fails everywhere,
  * and nobody waits for who could not.
  */
-#include <stdarg.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-
+#include "failing.h"
 #include "kselftest_harness.h"
 #include "sys_util.h"
 
@@ -18,32 +15,10 @@
 
 void *__libc_calloc(size_t n, size_t size);
 
-/* Calls until the one that fails; 0: none does. */
-static unsigned int until_fault;
-
-static bool fault(void)
-{
-	if (!until_fault || --until_fault)
-		return false;
-	errno = ENOMEM;
-	return true;
-}
-
 /* Of several elements: the job's own, by which the others are told, are single ones. */
 void *calloc(size_t n, size_t size)
 {
 	return n > 1 && fault() ? NULL : __libc_calloc(n, size);
-}
-
-int ioctl(int fd, unsigned long request, ...)
-{
-	va_list list;
-	void *arg;
-
-	va_start(list, request);
-	arg = va_arg(list, void *);
-	va_end(list);
-	return fault() ? -1 : (int)syscall(SYS_ioctl, fd, request, arg);
 }
 
 /* ---- The commit ----------------------------------------------------------- */

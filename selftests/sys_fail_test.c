@@ -12,7 +12,7 @@
 #include <bgdma/rma.h>
 
 #include "kselftest_harness.h"
-#include "failing.h"
+#include "failing_memory.h"
 #include "sys_util.h"
 
 int eventfd(unsigned int count, int flags)
