@@ -456,7 +456,7 @@ void channel_event(struct bgdma_endpoint *ep, const struct bgdma_event *event)
 	struct sent *slot, sent;
 	struct channel *ch;
 
-	if (event->object == channels_count(ep))
+	if (event->object == bgdma_inj_id(ep->words.fifo))
 		word_failed(ep, event->desc_seq, event->code);
 	/* Others are of modules. */
 	if (event->object >= channels_count(ep))
