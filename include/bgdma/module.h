@@ -101,10 +101,10 @@ BGDMA_API int bgdma_endpoint_grant(struct bgdma_endpoint *ep, uint32_t kind,
  *	and, of a message to many, @offset. Nothing happens but with BGDMA_E_LINK_DOWN
  *	and BGDMA_E_TIMEOUT
  *
- * The endpoint breaks with the process that did not get it, or all of that node if it
- * was for no context, see BGDMA_TROUBLE_PEER_DOWN. It does so by
- * itself for what it sends, and for each event of its context that has such a code:
- * this is for where there may have been no room for an event.
+ * The endpoint breaks with the process that did not get it, see
+ * BGDMA_TROUBLE_PEER_DOWN; of a message to many, with those of the node that did not
+ * answer. It does so by itself for what it sends, and for each event of its context
+ * that has such a code: this is for where there may have been no room for an event.
  *
  * Thread safety: as the endpoint.
  * Return: modules are told of that process, or were before; false: nobody knows which.

@@ -135,8 +135,8 @@ BGDMA_API int bgdma_msg_expose(struct bgdma_msg *msg,
  * @error: 0; -EMSGSIZE it was longer than the room for it, which is filled;
  *	-EHOSTDOWN the other process has left or died, or something that one of the
  *	two had sent before was lost (BGDMA_TROUBLE_LOST and _PEER_DOWN), after which
- *	nothing is sent to it or waited for of it any more; -ECANCELED; else what the engine found wrong
- *	(bgdma_code_errno())
+ *	nothing is sent to it or waited for of it any more; -ECANCELED; else what the
+ *	engine found wrong (bgdma_code_errno())
  * @length: bytes received; of a probe: bytes of the message
  * @sent: bytes of the message, of which @length were received
  *

@@ -32,8 +32,7 @@
  *   It must not be touched before the access is complete: after a flush, the
  *   close, or the wait for its request.
  * - Errors are -errno: -EHOSTDOWN the other process has left or died, or is as if it
- *   had (see BGDMA_TROUBLE_PEER_DOWN), else what
- *   bgdma_code_errno() makes of the engine's code. The first that an epoch has
+ *   had (see BGDMA_TROUBLE_PEER_DOWN), else what bgdma_code_errno() makes of the engine's code. The first that an epoch has
  *   is what its flushes and its close return; bgdma_epoch_info() and the
  *   function of struct bgdma_rma_attr tell rank, epoch and code.
  *
