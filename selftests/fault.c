@@ -105,6 +105,23 @@ static void hash_link(struct nlattr **attrs, void *arg)
 	hash_attrs(attrs, arg);
 }
 
+/* Of a class what does not change while its members find each other. */
+static void hash_class(struct nlattr **attrs, void *arg)
+{
+	static const int changes[] = {
+		BGDMA_A_TREE_STATE, BGDMA_A_TREE_OLDEST,
+		BGDMA_A_TREE_COMBINED, BGDMA_A_TREE_COLLECTIVES,
+		BGDMA_A_TREE_WAITS_OWN, BGDMA_A_TREE_CODE,
+		BGDMA_A_TREE_BROKEN_RANK, BGDMA_A_TREE_BROKEN_CTX,
+		BGDMA_A_TREE_EDGE,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
+		attrs[changes[i]] = NULL;
+	hash_attrs(attrs, arg);
+}
+
 void account(struct account *out)
 {
 	static const struct {
@@ -117,6 +134,7 @@ void account(struct account *out)
 		{ BGDMA_CMD_COUNTER_GET, hash_attrs },
 		{ BGDMA_CMD_FIFO_GET, hash_attrs },
 		{ BGDMA_CMD_LINK_GET, hash_link },
+		{ BGDMA_CMD_TREE_GET, hash_class },
 	};
 	size_t i;
 

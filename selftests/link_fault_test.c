@@ -159,14 +159,14 @@ static const struct faulty requests[] = {
 
 /* ---- What happens to devices --------------------------------------------- */
 
-static struct nl_msg *device(unsigned int flags, int cmd)
+static struct nl_msg *device(unsigned int flags, unsigned int change, int cmd)
 {
 	struct nl_msg *msg = nlmsg_alloc_simple(cmd, NLM_F_ACK);
 	struct ifinfomsg head = {
 		.ifi_family = AF_UNSPEC,
 		.ifi_index = (int)if_nametoindex("veth0"),
-		.ifi_flags = flags & IFF_UP,
-		.ifi_change = flags ? IFF_UP : 0,
+		.ifi_flags = flags,
+		.ifi_change = change,
 	};
 
 	nlmsg_append(msg, &head, sizeof(head), NLMSG_ALIGNTO);
@@ -189,19 +189,24 @@ static void event(struct nl_msg *(*make_it)(void))
 
 static struct nl_msg *msg_down(void)
 {
-	/* A change, to nothing. */
-	return device(IFF_NOARP, RTM_NEWLINK);
+	return device(0, IFF_UP, RTM_NEWLINK);
 }
 
 static struct nl_msg *msg_up(void)
 {
 	must(rt_set("veth0", false, 1500) ? -EIO : 0);
-	return device(IFF_UP, RTM_NEWLINK);
+	return device(IFF_UP, IFF_UP, RTM_NEWLINK);
+}
+
+/* Whoever listens is told of a change, and no more. */
+static struct nl_msg *msg_change(void)
+{
+	return device(IFF_DEBUG, IFF_DEBUG, RTM_NEWLINK);
 }
 
 static struct nl_msg *msg_mtu(void)
 {
-	struct nl_msg *msg = device(0, RTM_NEWLINK);
+	struct nl_msg *msg = device(0, 0, RTM_NEWLINK);
 
 	nla_put_u32(msg, IFLA_MTU, 1300);
 	return msg;
@@ -209,7 +214,7 @@ static struct nl_msg *msg_mtu(void)
 
 static struct nl_msg *msg_name(void)
 {
-	struct nl_msg *msg = device(0, RTM_NEWLINK);
+	struct nl_msg *msg = device(0, 0, RTM_NEWLINK);
 
 	nla_put_string(msg, IFLA_IFNAME, "other");
 	return msg;
@@ -218,7 +223,7 @@ static struct nl_msg *msg_name(void)
 static struct nl_msg *msg_address(void)
 {
 	static const uint8_t address[6] = { 2, 0, 0, 0, 0, 9 };
-	struct nl_msg *msg = device(0, RTM_NEWLINK);
+	struct nl_msg *msg = device(0, 0, RTM_NEWLINK);
 
 	nla_put(msg, IFLA_ADDRESS, sizeof(address), address);
 	return msg;
@@ -226,7 +231,7 @@ static struct nl_msg *msg_address(void)
 
 static struct nl_msg *msg_delete(void)
 {
-	return device(0, RTM_DELLINK);
+	return device(0, 0, RTM_DELLINK);
 }
 
 /* Both ends go, wherever the first is. */
@@ -252,6 +257,7 @@ static void event_##name(void)			\
 
 EVENT(down)
 EVENT(up)
+EVENT(change)
 EVENT(mtu)
 EVENT(name)
 EVENT(address)
@@ -261,6 +267,7 @@ EVENT(delete)
 static const struct faulty events[] = {
 	FAULTY_MAY("device down", event_down, call_event, undo_event),
 	FAULTY_MAY("device up", event_up, call_event, undo_event),
+	FAULTY_MAY("another flag", event_change, call_event, undo_event),
 	FAULTY_MAY("another MTU", event_mtu, call_event, undo_event),
 	FAULTY_MAY("another name", event_name, call_event, undo_event),
 	FAULTY_MAY("another address", event_address, call_event,

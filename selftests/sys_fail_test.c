@@ -8,6 +8,7 @@
 
 #include <bgdma/coll.h>
 #include <bgdma/msg.h>
+#include <bgdma/network.h>
 #include <bgdma/rendezvous.h>
 #include <bgdma/rma.h>
 
@@ -20,18 +21,37 @@ int eventfd(unsigned int count, int flags)
 	return fault() ? -1 : (int)syscall(SYS_eventfd2, count, flags);
 }
 
-/* ---- A life ------------------------------------------------------------ */
+/* ---- What there is in a life ------------------------------------------- */
+
+struct life;
+
+#define STEPS_MAX	4
+
+/* How one is, and what is done once the endpoint is committed. */
+struct kind {
+	struct bgdma_endpoint_attr attr;
+	int (*steps[STEPS_MAX])(struct life *l);
+	unsigned int told;	/* at least so many faults are */
+};
 
 struct life {
-	struct bgdma_endpoint_attr attr;
+	const struct kind *kind;
 	struct member m;
 	struct bgdma_rma *rma;
 	struct bgdma_msg *msg;
 	struct bgdma_coll *coll;
 	struct bgdma_window *window;
 	struct bgdma_coll_group *group;
+	struct bgdma_network *net;
 	struct bgdma_region *region;
+	uint32_t note, notes;	/* an operation, and how often it was called */
 };
+
+static int window_open(struct life *l)
+{
+	return bgdma_window_create(l->rma, &(struct bgdma_window_attr){
+			.length = 4096 }, &l->window);
+}
 
 static int put_and_get(struct life *l)
 {
@@ -43,9 +63,10 @@ static int put_and_get(struct life *l)
 		.operand = 1,
 	};
 	struct bgdma_rma_epoch *e;
-	int ret, closed;
+	int ret = window_open(l), closed;
 
-	ret = bgdma_epoch_begin(l->window, 0, 1, 0, &e);
+	if (!ret)
+		ret = bgdma_epoch_begin(l->window, 0, 1, 0, &e);
 	if (ret)
 		return ret;
 	ret = bgdma_epoch_put(e, &a);
@@ -57,6 +78,13 @@ static int put_and_get(struct life *l)
 		ret = bgdma_epoch_flush(e);
 	closed = bgdma_epoch_close(e);
 	return ret ? ret : closed;
+}
+
+static int meet(struct life *l)
+{
+	int ret = bgdma_coll_split(l->coll, NULL, &l->group);
+
+	return ret ? ret : bgdma_coll_barrier(l->group);
 }
 
 static int talk(struct life *l)
@@ -75,35 +103,155 @@ static int talk(struct life *l)
 	return ret;
 }
 
-static int live(struct life *l)
+/* The other ways to access a window. */
+static int synchronize(struct life *l)
 {
-	int ret = member_open(&l->m, &l->attr);
+	static const uint32_t self;
+	struct bgdma_access_attr a = {
+		.local = { l->region, 0 }, .length = 64,
+	};
+	int ret = window_open(l);
 
+	if (!ret)
+		ret = bgdma_window_fence(l->window, 0);
+	if (!ret)
+		ret = bgdma_window_put(l->window, 0, &a);
+	if (!ret)
+		ret = bgdma_window_fence(l->window, BGDMA_FENCE_LAST);
+	if (!ret)
+		ret = bgdma_window_post(l->window, &self, 1);
+	if (!ret)
+		ret = bgdma_window_start(l->window, &self, 1);
+	if (!ret)
+		ret = bgdma_window_get(l->window, 0, &a);
+	if (!ret)
+		ret = bgdma_window_complete(l->window);
+	if (!ret)
+		ret = bgdma_window_wait(l->window);
+	return ret ? ret : bgdma_window_free(l->window);
+}
+
+/* A window whose memory comes and goes. */
+static int attach(struct life *l)
+{
+	static uint8_t memory[8192] PINNED;
+	struct bgdma_access_attr a = {
+		.local = { l->region, 0 }, .length = 64,
+		.at = (uintptr_t)memory,
+	};
+	struct bgdma_window *window;
+	int ret, unlocked;
+
+	ret = bgdma_window_create(l->rma, &(struct bgdma_window_attr){
+			.dynamic = true }, &window);
+	if (!ret)
+		ret = bgdma_window_attach(window, memory, sizeof(memory));
+	if (!ret)
+		ret = bgdma_window_lock(window, 0, BGDMA_EPOCH_EXCLUSIVE);
+	if (ret)
+		return ret;
+	ret = bgdma_window_put(window, 0, &a);
+	unlocked = bgdma_window_unlock(window, 0);
+	if (!ret)
+		ret = unlocked;
+	if (!ret)
+		ret = bgdma_window_detach(window, memory);
+	return ret ? ret : bgdma_window_free(window);
+}
+
+/* A message that is looked for, and memory that all of them may use. */
+static int take(struct life *l)
+{
+	static uint8_t in[20000] PINNED;
+	struct iovec out[2] = {
+		{ bgdma_region_addr(l->region), 3000 },
+		{ bgdma_region_addr(l->region), 4096 },
+	};
+	struct bgdma_msg_request *s = NULL, *r = NULL;
+	struct bgdma_msg_message *message;
+	int ret = bgdma_msg_expose(l->msg, l->region);
+
+	if (!ret)
+		ret = bgdma_msg_isendv(l->msg, out, 2, 0, 1, 0, &s);
+	if (!ret)
+		ret = bgdma_msg_mprobe(l->msg, 0, 1, 0, &message, NULL);
+	if (!ret)
+		ret = bgdma_msg_imrecv(l->msg, in, sizeof(in), &message, &r);
+	if (!ret)
+		ret = bgdma_msg_wait(&r, NULL);
+	return ret ? ret : bgdma_msg_wait(&s, NULL);
+}
+
+static int on_note(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct life *l = arg;
+
+	(void)rank;
+	(void)packet;
+	l->notes++;
+	return 0;
+}
+
+static bool noted(void *arg)
+{
+	struct life *l = arg;
+
+	return l->notes || bgdma_network_error(l->net, NULL);
+}
+
+/* A message on a tree. */
+static int network(struct life *l)
+{
+	int ret = bgdma_network_open(l->m.ep, &(struct bgdma_network_attr){
+			.number = 15 }, &l->net);
+
+	if (!ret)
+		ret = bgdma_network_send(l->net, &(struct bgdma_member_attr){
+				.operation = l->note, .data = "note",
+				.length = 4 });
+	if (!ret)
+		ret = bgdma_endpoint_wait_until(l->m.ep, noted, l, BGDMA_SLEEP,
+						-1);
+	if (!ret && !l->notes)
+		ret = -EIO;
+	bgdma_network_close(l->net);
+	return ret;
+}
+
+/* ---- A life ------------------------------------------------------------ */
+
+static int commit(struct life *l)
+{
+	int ret = member_open(&l->m, &l->kind->attr);
+
+	if (!ret)
+		ret = bgdma_operation_register(l->m.ep,
+				&(struct bgdma_operation_attr){
+					.module = "life", .name = "note",
+					.packet = on_note, .arg = l },
+				&l->note);
 	if (!ret)
 		ret = bgdma_rma_create(&l->rma, l->m.ep, NULL);
 	if (!ret)
 		ret = bgdma_msg_create(&l->msg, l->m.ep, NULL);
 	if (!ret)
 		ret = bgdma_coll_create(&l->coll, l->m.ep, l->m.job);
-	if (!ret)
-		ret = bgdma_endpoint_commit(l->m.ep, NULL);
+	return ret ? ret : bgdma_endpoint_commit(l->m.ep, NULL);
+}
+
+static int live(struct life *l)
+{
+	int ret = commit(l);
+	unsigned int i;
+
 	if (!ret)
 		ret = bgdma_region_alloc(bgdma_endpoint_ctx(l->m.ep), 4096,
 					 LOCAL_RW, &l->region);
 	if (!ret)
 		ret = bgdma_endpoint_expose(l->m.ep, l->region,
 					    BGDMA_RIGHT_WRITE);
-	if (!ret)
-		ret = bgdma_window_create(l->rma, &(struct bgdma_window_attr){
-				.length = 4096 }, &l->window);
-	if (!ret)
-		ret = put_and_get(l);
-	if (!ret)
-		ret = bgdma_coll_split(l->coll, NULL, &l->group);
-	if (!ret)
-		ret = bgdma_coll_barrier(l->group);
-	if (!ret)
-		ret = talk(l);
+	for (i = 0; !ret && i < STEPS_MAX && l->kind->steps[i]; i++)
+		ret = l->kind->steps[i](l);
 	return ret;
 }
 
@@ -117,9 +265,9 @@ static int next_fd(void)
 }
 
 /* One life, in which the @n-th call fails; 0: none. Nothing stays of it. */
-static int live_once(const struct bgdma_endpoint_attr *attr, unsigned int n)
+static int live_once(const struct kind *kind, unsigned int n)
 {
-	struct life l = { .attr = *attr };
+	struct life l = { .kind = kind };
 	long memory = allocated;
 	int fd = next_fd(), ret;
 
@@ -138,16 +286,16 @@ static int live_once(const struct bgdma_endpoint_attr *attr, unsigned int n)
 
 static int fail_nth(uint32_t rank, uint32_t size, void *arg)
 {
-	const struct bgdma_endpoint_attr *attr = arg;
+	const struct kind *kind = arg;
 	unsigned int n, told = 0;
 	int ret;
 
 	(void)rank;
 	(void)size;
-	require_is(0, live_once(attr, 0));
+	require_is(0, live_once(kind, 0));
 	for (n = 1; n < 2000; n++) {
 		faults = 0;
-		ret = live_once(attr, n);
+		ret = live_once(kind, n);
 		if (!faults)
 			break;
 		/* Progress tries again what it had no memory for. */
@@ -155,7 +303,7 @@ static int fail_nth(uint32_t rank, uint32_t size, void *arg)
 		told += ret == -ENOMEM;
 	}
 	require_is(0, ret);
-	require(told > 200);
+	require(told >= kind->told);
 	return 0;
 }
 
@@ -163,15 +311,22 @@ FIXTURE(life) {
 };
 
 FIXTURE_VARIANT(life) {
-	struct bgdma_endpoint_attr attr;
+	struct kind kind;
 };
 
-FIXTURE_VARIANT_ADD(life, plain) {};
+FIXTURE_VARIANT_ADD(life, plain) {
+	{ .steps = { put_and_get, meet, talk }, .told = 200 }
+};
 FIXTURE_VARIANT_ADD(life, with_a_thread) {
-	{ .progress = BGDMA_PROGRESS_THREAD }
+	{ .attr = { .progress = BGDMA_PROGRESS_THREAD },
+	  .steps = { put_and_get, meet, talk }, .told = 200 }
 };
 FIXTURE_VARIANT_ADD(life, with_shared_counters) {
-	{ .counters = BGDMA_COUNTERS_SHARED }
+	{ .attr = { .counters = BGDMA_COUNTERS_SHARED },
+	  .steps = { put_and_get, meet, talk }, .told = 200 }
+};
+FIXTURE_VARIANT_ADD(life, by_other_calls) {
+	{ .steps = { synchronize, attach, take, network }, .told = 200 }
 };
 
 FIXTURE_SETUP(life)
@@ -185,9 +340,9 @@ FIXTURE_TEARDOWN(life)
 
 TEST_F_TIMEOUT(life, x3_each_call_that_fails_is_told, 300)
 {
-	struct bgdma_endpoint_attr attr = variant->attr;
+	struct kind kind = variant->kind;
 
-	EXPECT_TRUE(job_run(1, fail_nth, &attr, -1));
+	EXPECT_TRUE(job_run(1, fail_nth, &kind, -1));
 }
 
 TEST_HARNESS_MAIN

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every kind of mapping of /dev/bgdma with a fault inside, see fault.h: it is made as a
+ * whole, or not at all.
+ */
+#include "kselftest_harness.h"
+#include "fault.h"
+
+static struct {
+	struct node n;
+	struct bgdma_area area;
+	int prot;
+	void *map;
+	__u32 id;	/* of what it is of */
+} w;
+
+static int call_mmap(void)
+{
+	return bg_mmap(w.n.fd, &w.area, w.prot, &w.map);
+}
+
+static int call_munmap(void)
+{
+	return munmap(w.map, w.area.bytes) ? -errno : 0;
+}
+
+static void undo_mmap(void)
+{
+	must(call_munmap());
+}
+
+/* ---- What a context has from the start ------------------------------------ */
+
+static void area(unsigned int which, int prot)
+{
+	w.area = w.n.at.areas[which];
+	w.prot = prot;
+}
+
+static void prepare_user(void)
+{
+	area(BGDMA_AREA_USER_CTL, PROT_READ | PROT_WRITE);
+}
+
+static void prepare_kern(void)
+{
+	area(BGDMA_AREA_KERN_CTL, PROT_READ);
+}
+
+static void prepare_counters(void)
+{
+	area(BGDMA_AREA_COUNTERS, PROT_READ | PROT_WRITE);
+}
+
+static void prepare_records(void)
+{
+	area(BGDMA_AREA_RECORDS, PROT_READ);
+}
+
+static void prepare_events(void)
+{
+	area(BGDMA_AREA_EVENTS, PROT_READ);
+}
+
+static void prepare_munmap(void)
+{
+	prepare_counters();
+	must(call_mmap());
+}
+
+/* ---- What it makes --------------------------------------------------------- */
+
+static void prepare_inj(void)
+{
+	struct bgdma_inj_create c = {
+		.size = sizeof(c), .id = BGDMA_ID_ANY, .entries = 1024,
+	};
+
+	must(bg_ioctl(w.n.fd, BGDMA_IOC_INJ_CREATE, &c));
+	w.id = c.id;
+	w.area = c.ring;
+	w.prot = PROT_READ | PROT_WRITE;
+}
+
+static void undo_inj(void)
+{
+	undo_mmap();
+	must(fifo_destroy(&w.n, BGDMA_KIND_INJ_FIFO, w.id));
+}
+
+/* Mapped twice in a row. */
+static void prepare_rec(void)
+{
+	struct bgdma_rec_create c = {
+		.size = sizeof(c), .id = BGDMA_ID_ANY,
+		.bytes = BGDMA_REC_BYTES_MIN,
+	};
+
+	must(bg_ioctl(w.n.fd, BGDMA_IOC_REC_CREATE, &c));
+	w.id = c.id;
+	w.area = c.ring;
+	w.prot = PROT_READ;
+}
+
+static void undo_rec(void)
+{
+	undo_mmap();
+	must(fifo_destroy(&w.n, BGDMA_KIND_REC_FIFO, w.id));
+}
+
+static void prepare_region(void)
+{
+	struct bgdma_region_alloc c = {
+		.size = sizeof(c), .rights = LOCAL_RW, .length = 9 * PAGE,
+	};
+
+	must(bg_ioctl(w.n.fd, BGDMA_IOC_REGION_ALLOC, &c));
+	w.id = c.handle;
+	w.area = c.mem;
+	w.prot = PROT_READ | PROT_WRITE;
+}
+
+static void undo_region(void)
+{
+	undo_mmap();
+	must(region_free(&w.n, w.id));
+}
+
+/* ---- All of them ------------------------------------------------------------ */
+
+static const struct faulty mappings[] = {
+	FAULTY("user's control", prepare_user, call_mmap, undo_mmap),
+	FAULTY("kernel's control", prepare_kern, call_mmap, undo_mmap),
+	FAULTY("counters", prepare_counters, call_mmap, undo_mmap),
+	FAULTY("records", prepare_records, call_mmap, undo_mmap),
+	FAULTY("events", prepare_events, call_mmap, undo_mmap),
+	FAULTY("injection FIFO", prepare_inj, call_mmap, undo_inj),
+	FAULTY("reception FIFO", prepare_rec, call_mmap, undo_rec),
+	FAULTY("region", prepare_region, call_mmap, undo_region),
+};
+
+FIXTURE(fault)
+{
+	int unused;
+};
+
+FIXTURE_SETUP(fault)
+{
+	const char *why = faults_begin();
+
+	if (why)
+		SKIP(return, "%s", why);
+	memset(&w, 0, sizeof(w));
+	partition_new("4x1x1", "");
+	node_new(&w.n, 0);
+}
+
+FIXTURE_TEARDOWN(fault)
+{
+}
+
+TEST_F_TIMEOUT(fault, every_mapping, 600)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(mappings) / sizeof(mappings[0]); i++)
+		EXPECT_LT(0, fault_all(&mappings[i]));
+}
+
+/* It may have to split what is mapped, or not. */
+TEST_F_TIMEOUT(fault, its_end, 120)
+{
+	const struct faulty end = FAULTY("munmap", prepare_munmap, call_munmap,
+					 NULL);
+
+	EXPECT_LE(0, fault_all(&end));
+}
+
+TEST_HARNESS_MAIN
