@@ -609,9 +609,9 @@ TEST_F(data, x2_what_happened_at_others)
 /* ---- Anything ------------------------------------------------------------ */
 
 /* Frames with a checksum that is right, and anything in them. */
-TEST_F(data, x2_random_frames_touch_nothing_that_is_closed)
+TEST_F_TIMEOUT(data, x2_random_frames_touch_nothing_that_is_closed, 3600)
 {
-	unsigned int rounds = 20000 / slowness(), i, seed = 1;
+	unsigned int rounds = random_frames(), i, seed = 1;
 	struct data_frame *f = &self->f;
 
 	for (i = 0; i < rounds; i++) {

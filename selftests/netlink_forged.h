@@ -206,4 +206,12 @@ static inline bool come_up(struct link *l, int sock, struct hello_frame *hello)
 	return send_hello(sock, hello) && until(peer_is(l, BGDMA_PEER_UP));
 }
 
+/* How many a test of random frames sends; BGDMA_TEST_FRAMES says another number. */
+static inline unsigned int random_frames(void)
+{
+	const char *text = getenv("BGDMA_TEST_FRAMES");
+
+	return text ? (unsigned int)strtoul(text, NULL, 10) : 20000 / slowness();
+}
+
 #endif /* BGDMA_SELFTESTS_NETLINK_FORGED_H */

@@ -3,8 +3,13 @@
  * Attackers: each one process of a user who has two nodes.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <bgdma/gate.h>
+#include <bgdma/tree.h>
 
 #include "attack.h"
 #include "perf.h"
@@ -36,7 +41,7 @@ static void theirs_memory(struct ends *e)
 	const struct bgdma_grant_attr anyone = {
 		.rank = BGDMA_RANK_ANY, .ctx = BGDMA_CTX_ANY,
 		.rights = BGDMA_RIGHT_READ | BGDMA_RIGHT_WRITE |
-			  BGDMA_RIGHT_ATOMIC,
+			  BGDMA_RIGHT_ATOMIC | BGDMA_RIGHT_EPOCH,
 	};
 
 	must(bgdma_region_alloc(e->from, LONG,
@@ -192,6 +197,139 @@ static void deposits(void)
 	keep_full(&e, &desc);
 }
 
+/* ---- Trees and gates ----------------------------------------------------- */
+
+static struct bgdma_group_member member(struct bgdma_ctx *ctx)
+{
+	const struct bgdma_ctx_info *info = bgdma_ctx_info(ctx);
+
+	return (struct bgdma_group_member){
+		.rank = info->rank, .ctx = info->ctx,
+		.incarnation = info->incarnation,
+	};
+}
+
+/* A class of two nodes, whose engines add long vectors all the time. */
+static void collectives_of_two(void)
+{
+	struct ends e = theirs();
+	const struct bgdma_group_member who[2] = {
+		member(e.from), member(e.to),
+	};
+	struct bgdma_tree_attr part[2] = { 0 };
+	struct bgdma_inj_fifo *inj[2] = { many[0] };
+	uint32_t i;
+
+	theirs_memory(&e);
+	must(bgdma_inj_create(e.to, NULL, &inj[1]));
+	for (i = 0; i < 2; i++) {
+		must(bgdma_class_bind(i ? e.to : e.from,
+				      &(struct bgdma_class_attr){
+			.number = 1, .instance = 1, .rank = i, .members = who,
+			.member_count = 2 }));
+		part[i].number = 1;
+		part[i].dispatch = BGDMA_TREE_COMBINE(BGDMA_TREE_ADD,
+						      BGDMA_TREE_S64);
+		part[i].length = LONG / 2;
+		part[i].from.region = i ? e.target : e.source;
+		part[i].to.region = part[i].from.region;
+		part[i].to.offset = LONG / 2;
+		part[i].more = true;
+	}
+	for (;;) {
+		for (i = 0; i < 2; i++) {
+			while (bgdma_inj_space(inj[i]))
+				must(bgdma_tree_allreduce(inj[i], &part[i]));
+			bgdma_inj_publish(inj[i]);
+			if (bgdma_inj_error(inj[i], NULL) != BGDMA_OK)
+				die("collectives", -EPROTO);
+		}
+		must(bgdma_doorbell(e.from, BGDMA_DOORBELL_POOL));
+		must(bgdma_doorbell(e.to, BGDMA_DOORBELL_POOL));
+		usleep(1000);
+	}
+}
+
+/* One shared epoch after the other, each with nothing in it. */
+static void epochs(void)
+{
+	struct ends e = theirs();
+	struct bgdma_gate_attr attr = { .dest = 3, .more = true };
+	struct bgdma_inj_fifo *inj = many[0];
+
+	theirs_memory(&e);
+	must(bgdma_gate_create(e.target, 0, 0));
+	attr.dest_ctx = bgdma_ctx_info(e.to)->ctx;
+	attr.region = bgdma_region_handle(e.target);
+	for (;;) {
+		while (bgdma_inj_space(inj) >= 3) {
+			attr.epoch = attr.epoch % 1000 + 1;
+			must(bgdma_gate_begin(inj, &attr));
+			must(bgdma_gate_close(inj, &attr));
+			must(bgdma_gate_end(inj, &attr));
+		}
+		bgdma_inj_publish(inj);
+		if (bgdma_inj_error(inj, NULL) != BGDMA_OK)
+			die("epochs", -EPROTO);
+		must(bgdma_doorbell(e.from, BGDMA_DOORBELL_POOL));
+	}
+}
+
+/* ---- What costs the kernel most ------------------------------------------- */
+
+static void pin(void)
+{
+	struct bgdma_ctx *ctx = attach(ATTACK_RANK, -1);
+	void *memory = small_pages(LONG);
+	struct bgdma_region *region;
+
+	for (;;) {
+		must(bgdma_region_register(ctx, memory, LONG, BGDMA_LOCAL_READ,
+					   &region));
+		must(bgdma_region_free(region));
+	}
+}
+
+/* Contexts with all that they can have, and memory up to his limit. */
+static void hoard(void)
+{
+	void *memory = small_pages(LONG);
+	struct bgdma_region *region;
+	struct bgdma_inj_fifo *inj;
+	struct bgdma_rec_fifo *rec;
+	struct bgdma_ctx *ctx;
+	unsigned int i, k;
+
+	for (i = 0; i < FIFOS; i++) {
+		ctx = attach_many(ATTACK_RANK, FIFOS);
+		for (k = 0; k < FIFOS; k++)
+			must(bgdma_inj_create(ctx, NULL, &inj));
+		while (!bgdma_rec_create(ctx, NULL, &rec))
+			;
+		while (!bgdma_region_register(ctx, memory, LONG,
+					      BGDMA_LOCAL_READ, &region))
+			;
+	}
+	for (;;)
+		pause();
+}
+
+/* One process after the other is killed with all that it has on its way. */
+static void crash(void)
+{
+	pid_t pid;
+
+	for (;;) {
+		pid = fork();
+		if (!pid)
+			long_puts();
+		usleep(20000);
+		must(pid < 0 ? -errno : 0);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+}
+
 static void come_and_go(void)
 {
 	for (;;)
@@ -318,7 +456,12 @@ const struct attacker attackers[] = {
 	{ .name = "long puts", .run = long_puts },
 	{ .name = "atomics", .run = atomics },
 	{ .name = "deposits", .run = deposits },
+	{ .name = "collectives", .run = collectives_of_two },
+	{ .name = "epochs", .run = epochs },
 	{ .name = "parking", .run = park },
+	{ .name = "pinning", .run = pin },
+	{ .name = "hoarding", .run = hoard },
+	{ .name = "crashing", .run = crash },
 	{ .name = "attaching", .run = come_and_go },
 	{ .name = "dumps", .run = dump },
 	{ .name = "remote gets", .run = gets },
