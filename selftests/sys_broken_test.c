@@ -236,4 +236,90 @@ TEST(x3_each_of_those_that_fail_together_ends)
 	EXPECT_TRUE(job_run(2, unheard, NULL, -1));
 }
 
+/* ---- Several that fail together, and no room to say so -------------------- */
+
+/* A FIFO of ours in error again and again: how many events there was room for. */
+static int events_fill(struct bgdma_endpoint *ep, uint64_t *room)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(ep);
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_inj_fifo *fifo;
+	struct bgdma_desc *desc;
+
+	require_is(0, bgdma_inj_create(ctx, NULL, &fifo));
+	t.from.region = 12345;
+	for (*room = 0; !bgdma_events_lost(ctx); ++*room) {
+		desc = bgdma_inj_reserve(fifo);
+		require(desc);
+		bgdma_desc_local_copy(desc, &t);
+		require_is(0, bgdma_inj_submit(fifo));
+		require(until(bgdma_inj_state(fifo) == BGDMA_FIFO_ERROR));
+		require_is(0, bgdma_inj_clear_error(fifo, 0));
+	}
+	return bgdma_inj_destroy(fifo);
+}
+
+/* One to each, by one channel, of which nobody hears but by the FIFO's record. */
+static int speak_in_vain(struct blame *blame)
+{
+	struct bgdma_endpoint *ep = blame->module.m.ep;
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(ep);
+	uint64_t room, lost;
+	uint32_t i;
+
+	/* Of each channel, and words: what they can have under way. */
+	require_is(0, events_fill(ep, &room));
+	require(room >= 3 * 63);
+	for (i = 1; i <= 2; i++)
+		links_cut(i, true);
+	lost = bgdma_events_lost(ctx);
+	for (i = 1; i <= 2; i++)
+		require_is(0, bgdma_endpoint_send(ep, &(struct bgdma_send_attr){
+				.operation = blame->module.eager, .dest = i,
+				.word = 1 }));
+	/* Both have failed before it looks. */
+	require(until(bgdma_events_lost(ctx) == lost + 2));
+	require(until(({
+		require(bgdma_endpoint_progress(ep, 0) >= 0);
+		blame->down == (1U << 1 | 1U << 2);
+	})));
+	for (i = 1; i <= 2; i++)
+		links_cut(i, false);
+	return 0;
+}
+
+static int in_vain(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct blame blame;
+	struct module *module = &blame.module;
+	const struct test_operation ops[] = {
+		{ "eager", on_eager, 0, &module->eager },
+	};
+	uint32_t *heard = arg;
+
+	require_is(0, member_open(&module->m, &(struct bgdma_endpoint_attr){
+			.channels = 1, .trouble = on_blame, .arg = &blame }));
+	require_is(0, member_commit(&module->m, ops, 1, module));
+	require_is(0, bgdma_job_fence(module->m.job));
+	if (rank == 0)
+		require_is(0, speak_in_vain(&blame));
+	require(until(({
+		require(bgdma_endpoint_progress(module->m.ep, 0) >= 0);
+		blame.down;
+	})));
+	require(!module->eager_word);
+	__atomic_add_fetch(heard, 1, __ATOMIC_RELEASE);
+	/* Who has broken with others tells them. */
+	while (__atomic_load_n(heard, __ATOMIC_ACQUIRE) < size)
+		require(bgdma_endpoint_progress(module->m.ep, 0) >= 0);
+	return member_close(&module->m);
+}
+
+TEST(x3_each_of_those_that_were_lost_together_is_broken_with)
+{
+	links_hasty();
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, in_vain, shared(sizeof(uint32_t)), -1));
+}
+
 TEST_HARNESS_MAIN

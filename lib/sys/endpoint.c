@@ -21,6 +21,7 @@
 #define SPARE_COUNTERS		128	/* or, if it is more, for each process one */
 #define SPARE_MORE		64	/* and these; if there can be so many */
 #define EVENTS_MIN		64
+#define UNDER_WAY_MAX		64	/* over links, of each injection FIFO */
 #define RGQ_SENDERS_MAX		1024
 #define RGQ_TIMEOUT_MS		3600000	/* death ends a wait, not time */
 #define FLUSH_NS		1000000000LL
@@ -121,8 +122,13 @@ static int context_create(struct bgdma_endpoint *ep)
 		.watch = true,
 	};
 
-	/* Room to hear of the death of all others at the same time. */
-	while (attach.events < 2 * ep->size && attach.events < BGDMA_EVENTS_MAX)
+	/*
+	 * Room to hear of the death of all others at the same time, and of the
+	 * failure of all that the injection FIFOs have under way.
+	 */
+	while (attach.events < 2 * ep->size +
+			       attach.inj_fifos * UNDER_WAY_MAX &&
+	       attach.events < BGDMA_EVENTS_MAX)
 		attach.events *= 2;
 	return bgdma_attach(&ep->ctx, &attach);
 }

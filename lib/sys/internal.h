@@ -105,6 +105,9 @@ struct channel {
 	uint64_t done;		/* descriptors that have ended, see channel_look() */
 	uint64_t ended;		/* that will be @done when as many events are read */
 	uint64_t events;
+	uint64_t doubt;		/* those before may have failed unseen, */
+	uint64_t doubt_lost;	/* if not only so many events were lost */
+	uint32_t doubt_code;	/* of which outage */
 	bool asked;		/* a packet will tell of room */
 	char *copy;
 	uint64_t copy_at;	/* of @copy in its region */
@@ -258,6 +261,7 @@ struct bgdma_endpoint {
 	struct queue suspects;		/* failed, see fail.c */
 	uint64_t answers;		/* CTS begun: what marks are told by */
 	uint64_t events_lost;		/* as last seen */
+	bool doubts;			/* of some channel */
 	uint32_t examines;		/* peers whose chains are looked at */
 	struct kept kept[KEPT_MAX];
 	uint32_t kept_next;		/* to make room */
@@ -621,8 +625,11 @@ int channel_create(struct bgdma_endpoint *ep, struct channel *ch,
 void channel_destroy(struct channel *ch);
 /* A descriptor of an injection FIFO failed. */
 void channel_event(struct bgdma_endpoint *ep, const struct bgdma_event *event);
-/* Look for channels in error, report why and let them go on. */
-unsigned int channels_repair(struct bgdma_endpoint *ep);
+/*
+ * Look for channels in error, report why and let them go on. @lost: events that were
+ * lost before any of them can have failed.
+ */
+unsigned int channels_repair(struct bgdma_endpoint *ep, uint64_t lost);
 
 /* progress.c */
 /* Look at what the engine tells: how much. */

@@ -350,8 +350,8 @@ unsigned int events_progress(struct bgdma_endpoint *ep)
 	/* Those that are there now: peers can make others as fast as we take them. */
 	uint32_t left = bgdma_events_pending(ep->ctx);
 	const struct bgdma_event *event;
+	uint64_t before = ep->events_lost, lost;
 	unsigned int n = 0;
-	uint64_t lost;
 
 	while (left-- && (event = bgdma_event_peek(ep->ctx))) {
 		event_handle(ep, event);
@@ -368,7 +368,7 @@ unsigned int events_progress(struct bgdma_endpoint *ep)
 		n++;
 	}
 	/* Of some there may have been no room for the event. */
-	return n + channels_repair(ep);
+	return n + channels_repair(ep, before);
 }
 
 /* ---- Progress ---------------------------------------------------------- */

@@ -37,6 +37,28 @@ void channel_destroy(struct channel *ch)
 }
 
 /*
+ * Events were lost while several failed together, of which the FIFO shows one: each
+ * of those that have ended since @from may be one of the others. Who would have got
+ * it cannot know that something is missing.
+ */
+static void channel_doubt(struct bgdma_endpoint *ep, struct channel *ch,
+			  uint64_t from)
+{
+	uint64_t end = ch->done < ch->doubt ? ch->done : ch->doubt;
+	const struct sent *sent;
+
+	if (bgdma_events_lost(ep->ctx) == ch->doubt_lost)
+		return;
+	for (; from < end; from++) {
+		sent = &ch->sent[from & ch->mask];
+		if (!sent->told)
+			peer_break(ep, sent->rank, ch->doubt_code);
+	}
+	/* Another thread may sleep for all. */
+	sleeper_wake(ep);
+}
+
+/*
  * See how many have ended. Over links others go on behind one that failed: what that
  * was for is needed until somebody has looked at why, by the error or by its event,
  * which was there before it was seen to have ended.
@@ -45,7 +67,7 @@ static void channel_look(struct bgdma_endpoint *ep, struct channel *ch)
 {
 	const struct bgdma_ctx_view *view = bgdma_ctx_view(ep->ctx);
 	uint64_t read = bgdma_load_relaxed(&view->user->events_head);
-	uint64_t done = bgdma_inj_done(ch->fifo);
+	uint64_t done = bgdma_inj_done(ch->fifo), from = ch->done;
 
 	if (bgdma_inj_state(ch->fifo) == BGDMA_FIFO_ERROR)
 		return;
@@ -57,6 +79,8 @@ static void channel_look(struct bgdma_endpoint *ep, struct channel *ch)
 	/* Mostly there are none; others make some without end, perhaps. */
 	if (read >= ch->events)
 		ch->done = ch->ended;
+	if (bgdma_unlikely(from < ch->doubt))
+		channel_doubt(ep, ch, from);
 }
 
 /*
@@ -471,12 +495,47 @@ void channel_event(struct bgdma_endpoint *ep, const struct bgdma_event *event)
 }
 
 /*
+ * Others may have failed together with the one on record, or until that was cleared:
+ * when all have ended it is known whether there was room for their events.
+ */
+static void channel_suspect(struct bgdma_endpoint *ep, struct channel *ch,
+			    const struct bgdma_record *record, uint64_t lost)
+{
+	bool outage = code_is_outage(record->code);
+
+	if (!outage && !record->lost)
+		return;
+	if (ch->done >= ch->doubt)
+		ch->doubt_lost = lost;
+	ch->doubt = bgdma_inj_next(ch->fifo);
+	ch->doubt_code = outage ? record->code : BGDMA_E_TIMEOUT;
+	ep->doubts = true;
+}
+
+/* Nothing tells when those that are under way have ended. */
+static void channels_suspected(struct bgdma_endpoint *ep)
+{
+	struct channel *ch;
+	uint32_t i;
+
+	ep->doubts = false;
+	for (i = 0; i < channels_count(ep); i++) {
+		ch = &ep->channel[i];
+		if (ch->done < ch->doubt)
+			channel_look(ep, ch);
+		ep->doubts |= ch->done < ch->doubt;
+	}
+	if (ep->doubts)
+		nap_ask(ep);
+}
+
+/*
  * One after the other: clearing lets the FIFO run into the next. Of several that
  * failed together it shows one, of the others there are events alone; of that one
  * there may have been no room for an event.
  */
 static unsigned int channel_repair(struct bgdma_endpoint *ep,
-				   struct channel *ch)
+				   struct channel *ch, uint64_t lost)
 {
 	struct bgdma_record record;
 	struct sent *slot, sent;
@@ -489,6 +548,7 @@ static unsigned int channel_repair(struct bgdma_endpoint *ep,
 		slot->told = true;
 		if (bgdma_inj_clear_error(ch->fifo, 0))
 			break;
+		channel_suspect(ep, ch, &record, lost);
 		if (!sent.told)
 			descriptor_failed(ep, &sent, record.code);
 		n++;
@@ -496,7 +556,7 @@ static unsigned int channel_repair(struct bgdma_endpoint *ep,
 	return n;
 }
 
-unsigned int channels_repair(struct bgdma_endpoint *ep)
+unsigned int channels_repair(struct bgdma_endpoint *ep, uint64_t lost)
 {
 	const __u64 *errors = bgdma_ctx_view(ep->ctx)->kern->inj_error;
 	uint32_t count = channels_count(ep), i;
@@ -507,6 +567,8 @@ unsigned int channels_repair(struct bgdma_endpoint *ep)
 	for (i = 0; i < count; i += 64)
 		any |= bgdma_load_acquire(&errors[i / 64]);
 	for (i = 0; bgdma_unlikely(any) && i < count; i++)
-		n += channel_repair(ep, &ep->channel[i]);
+		n += channel_repair(ep, &ep->channel[i], lost);
+	if (bgdma_unlikely(ep->doubts))
+		channels_suspected(ep);
 	return n;
 }
