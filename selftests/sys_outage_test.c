@@ -153,6 +153,89 @@ TEST(x3_msg_what_was_lost_of_a_long_one_ends_both_sides)
 	EXPECT_TRUE(outage_run(2, talk_long));
 }
 
+/* ---- Many who are told ----------------------------------------------------- */
+
+#define MANY	67	/* more than words that are under way at a time */
+
+struct many {
+	uint32_t heard;
+	bool last;
+};
+
+/* Where a process is: the first and the last are alone, FAR has all others. */
+static uint32_t many_node(uint32_t rank)
+{
+	return rank == 0 ? 0 : rank == MANY - 1 ? 2 : FAR;
+}
+
+static int many_lose(struct member *m, struct hearer *h, uint32_t operation)
+{
+	uint32_t i;
+
+	for (i = 1; i <= 2; i++)
+		links_cut(i, true);
+	for (i = 1; i < MANY; i++)
+		require_is(0, bgdma_endpoint_send(m->ep,
+				&(struct bgdma_send_attr){
+				.operation = operation, .dest = i }));
+	require(until(({
+		require(bgdma_endpoint_progress(m->ep, 0) >= 0);
+		h->down == MANY - 1;
+	})));
+	/* The last can be told, the many before it cannot. */
+	links_cut(2, false);
+	return 0;
+}
+
+static int on_lost(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	(void)arg;
+	(void)rank;
+	(void)packet;
+	return 0;
+}
+
+static int many(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_endpoint_attr attr;
+	struct hearer h = { 0 };
+	struct member m = { 0 };
+	struct many *t = arg;
+	uint32_t operation;
+
+	links_enter(many_node(rank));
+	attr = HEARS(&h);
+	attr.node = many_node(rank);
+	attr.fixed_node = true;
+	require_is(0, member_open(&m, &attr));
+	require_is(0, member_commit(&m, &(struct test_operation){
+			"lost", on_lost, 0, &operation }, 1, NULL));
+	require_is(0, bgdma_job_fence(m.job));
+	if (rank == 0)
+		require_is(0, many_lose(&m, &h, operation));
+	while (!h.down)
+		(void)bgdma_endpoint_wait(m.ep, 100000000);
+	__atomic_add_fetch(&t->heard, 1, __ATOMIC_RELEASE);
+	if (rank == MANY - 1)
+		__atomic_store_n(&t->last, true, __ATOMIC_RELEASE);
+	require(rank || until(({
+		require(bgdma_endpoint_progress(m.ep, 0) >= 0);
+		__atomic_load_n(&t->last, __ATOMIC_ACQUIRE);
+	})));
+	if (rank == 0)
+		links_cut(FAR, false);
+	while (__atomic_load_n(&t->heard, __ATOMIC_ACQUIRE) < size)
+		(void)bgdma_endpoint_wait(m.ep, 100000000);
+	return member_close(&m);
+}
+
+TEST(x3_who_can_be_told_waits_for_nobody)
+{
+	links_hasty();
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(MANY, many, shared(sizeof(struct many)), -1));
+}
+
 /* ---- Collectives ---------------------------------------------------------- */
 
 static int caller_begin(struct caller *c, struct hearer *h)

@@ -19,6 +19,7 @@
 #include "utils.h"
 
 #define RANKS_MAX	8
+#define JOB_MAX		80	/* processes of one, at most */
 
 /* Of memory that is registered: on pages of its own. */
 #define PINNED		__attribute__((aligned(4096)))
@@ -70,7 +71,7 @@ static inline pid_t member_start(member_fn *fn, uint32_t rank, uint32_t size,
 static inline bool job_run(uint32_t size, member_fn *fn, void *arg, int victim)
 {
 	char dir[] = "/tmp/job.XXXXXX", command[64];
-	pid_t pids[RANKS_MAX], pid;
+	pid_t pids[JOB_MAX], pid;
 	uint32_t rank, left = size;
 	bool well = true, good;
 	int status;

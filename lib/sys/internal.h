@@ -124,6 +124,7 @@ struct peer {
 	bool searched[WAYS];	/* @gone_after is exact */
 	uint64_t gone_after[WAYS];	/* behind what came before it was down */
 	bool word_due;		/* it has to be told that we broke with it */
+	bool word_vain;		/* it has ended since */
 	uint32_t why;		/* it is down: enum bgdma_code */
 	bool paced;		/* long messages to it are */
 	bool mark_due;		/* see refusal.c */

@@ -25,6 +25,8 @@ static void word_due(struct bgdma_endpoint *ep, uint32_t rank)
 {
 	struct peer *peer = &ep->peer[rank];
 
+	if (peer->word_vain)
+		return;
 	ep->words.due += !peer->word_due;
 	peer->word_due = true;
 }
@@ -94,8 +96,20 @@ bool bgdma_endpoint_break(struct bgdma_endpoint *ep,
 /* Of each that failed there is an event, or a record, or both. */
 void word_failed(struct bgdma_endpoint *ep, uint64_t seq, uint32_t code)
 {
-	if (code_is_outage(code))
-		word_due(ep, ep->words.rank[seq % WORDS]);
+	struct word *word = &ep->words.slot[seq % WORDS];
+
+	if (!word->told && code_is_outage(code))
+		word_due(ep, word->rank);
+	word->told = true;
+}
+
+void word_drop(struct bgdma_endpoint *ep, uint32_t rank)
+{
+	struct peer *peer = &ep->peer[rank];
+
+	ep->words.due -= peer->word_due;
+	peer->word_due = false;
+	peer->word_vain = true;
 }
 
 static unsigned int words_repair(struct bgdma_endpoint *ep)
@@ -115,35 +129,45 @@ static unsigned int words_repair(struct bgdma_endpoint *ep)
 }
 
 /*
- * Whether it is known of all that were sent what became of them: the events were there
- * before they were seen to have ended.
+ * See of how many it is known what became of them: their events were there before they
+ * were seen to have ended. If some were lost, any may have failed, and is said again.
  */
-static bool words_over(struct bgdma_endpoint *ep)
+static void words_look(struct bgdma_endpoint *ep)
 {
 	const struct bgdma_ctx_view *view = bgdma_ctx_view(ep->ctx);
+	uint64_t read = bgdma_load_relaxed(&view->user->events_head);
+	uint64_t lost = bgdma_events_lost(ep->ctx);
 	struct words *w = &ep->words;
+	const struct word *word;
 
-	if (!w->out)
-		return true;
-	if (bgdma_inj_state(w->fifo) == BGDMA_FIFO_ERROR ||
-	    bgdma_inj_done(w->fifo) < bgdma_inj_next(w->fifo))
-		return false;
-	if (!w->ended)
+	while (read >= w->events &&
+	       bgdma_inj_state(w->fifo) != BGDMA_FIFO_ERROR) {
+		for (; w->over < w->ended; w->over++) {
+			word = &w->slot[w->over % WORDS];
+			if (!word->told && word->lost != lost)
+				word_due(ep, word->rank);
+		}
+		if (w->ended == bgdma_inj_done(w->fifo))
+			break;
+		w->ended = bgdma_inj_done(w->fifo);
 		w->events = bgdma_load_acquire(&view->kern->events_tail);
-	w->ended = true;
-	w->out = bgdma_load_relaxed(&view->user->events_head) < w->events;
-	return !w->out;
+	}
 }
 
 static bool word_send(struct bgdma_endpoint *ep, struct peer *peer)
 {
 	uint64_t next = bgdma_inj_next(ep->words.fifo);
 	struct bgdma_transfer t = bgdma__no_transfer();
-	struct bgdma_desc *desc = bgdma_inj_reserve(ep->words.fifo);
+	struct bgdma_desc *desc;
 
+	desc = next - ep->words.over < WORDS ?
+	       bgdma_inj_reserve(ep->words.fifo) : NULL;
 	if (!desc)
 		return false;
-	ep->words.rank[next % WORDS] = (uint32_t)(peer - ep->peer);
+	ep->words.slot[next % WORDS] = (struct word){
+		.rank = (uint32_t)(peer - ep->peer),
+		.lost = bgdma_events_lost(ep->ctx),
+	};
 	t.dest = peer->at.node;
 	t.dest_ctx = peer->at.ctx;
 	t.dest_fifo = WAY_CONTROL;
@@ -154,38 +178,39 @@ static bool word_send(struct bgdma_endpoint *ep, struct peer *peer)
 	return true;
 }
 
-/* As many as the FIFO holds. */
+/* To as many as there is room for, in turn: some may be out of reach for long. */
 static void words_send(struct bgdma_endpoint *ep)
 {
 	struct words *w = &ep->words;
-	uint32_t rank, n = 0;
+	struct peer *peer;
+	uint32_t i;
 
-	for (rank = 0; rank < ep->size && w->due && n < WORDS; rank++) {
-		if (!ep->peer[rank].word_due)
-			continue;
-		if (!word_send(ep, &ep->peer[rank]))
+	for (i = 0; i < ep->size && w->due; i++) {
+		peer = &ep->peer[w->first];
+		if (peer->word_due && !word_send(ep, peer))
 			break;
-		ep->peer[rank].word_due = false;
-		w->due--;
-		n++;
+		w->due -= peer->word_due;
+		peer->word_due = false;
+		w->first = (w->first + 1) % ep->size;
 	}
-	w->out = n;
-	w->ended = false;
 	(void)bgdma_inj_submit(w->fifo);
+}
+
+bool words_out(const struct bgdma_endpoint *ep)
+{
+	return ep->words.over < bgdma_inj_next(ep->words.fifo);
 }
 
 unsigned int words_progress(struct bgdma_endpoint *ep)
 {
 	unsigned int n = words_repair(ep);
-	struct words *w = &ep->words;
-	bool over = words_over(ep);
 	int64_t now = sys_now_ns();
 
-	if (!w->due || now < w->next)
+	words_look(ep);
+	if (!ep->words.due || now < ep->words.next)
 		return n;
-	w->next = now + AGAIN_NS;
-	if (over)
-		words_send(ep);
+	ep->words.next = now + AGAIN_NS;
+	words_send(ep);
 	return n;
 }
 

@@ -273,10 +273,29 @@ static void event_nodes_down(struct bgdma_endpoint *ep, uint64_t first,
 	for (rank = 0; ep->peer && rank < ep->size; rank++) {
 		const struct bgdma_peer *at = &ep->peer[rank].at;
 
+		if (at->node < first || at->node > last)
+			continue;
+		if (ep->peer[rank].down)
+			word_drop(ep, rank);
 		/* Some may not be known yet. */
-		if (at->node >= first && at->node <= last &&
-		    endpoint_who(ep, at->node, at->ctx) == rank)
+		if (endpoint_who(ep, at->node, at->ctx) == rank)
 			endpoint_peer_down(ep, rank);
+	}
+}
+
+/* The one that it is about may be one that we broke with. */
+static void event_broken_down(struct bgdma_endpoint *ep,
+			      const struct bgdma_event *event)
+{
+	const struct bgdma_peer *at;
+	uint32_t rank;
+
+	for (rank = 0; rank < ep->size; rank++) {
+		at = &ep->peer[rank].at;
+		if (ep->peer[rank].down && at->node == event->peer_rank &&
+		    at->ctx == event->peer_ctx &&
+		    at->incarnation == event->peer_incarnation)
+			word_drop(ep, rank);
 	}
 }
 
@@ -289,6 +308,8 @@ static void event_peer_down(struct bgdma_endpoint *ep,
 		event_nodes_down(ep, event->peer_rank, event->bound);
 		return;
 	}
+	if (bgdma_unlikely(ep->words.due || words_out(ep)))
+		event_broken_down(ep, event);
 	rank = endpoint_who(ep, event->peer_rank, event->peer_ctx);
 	/* Who had the place before, or somebody who is not of the job. */
 	if (rank == BGDMA_STRANGER ||
@@ -394,7 +415,7 @@ int progress_locked(struct bgdma_endpoint *ep, unsigned int budget)
 	n += events_progress(ep);
 	if (bgdma_unlikely(ep->examines))
 		n += examine_progress(ep);
-	if (bgdma_unlikely(ep->words.due || ep->words.out))
+	if (bgdma_unlikely(ep->words.due || words_out(ep)))
 		n += words_progress(ep);
 	n += gone_progress(ep);
 	if (ep->ended.first)
