@@ -163,6 +163,16 @@ void links_cut(uint32_t rank, bool cut)
 	close(from);
 }
 
+void links_down(uint32_t rank)
+{
+	int from = here();
+
+	must(setns(away[rank], CLONE_NEWNET) ? -errno : 0);
+	shell("/usr/bin/ip link set bg0 down");
+	must(setns(from, CLONE_NEWNET) ? -errno : 0);
+	close(from);
+}
+
 bool links_wanted(void)
 {
 	return getenv("BGDMA_TEST_LINKS");

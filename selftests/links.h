@@ -41,6 +41,9 @@ void links_hasty(void);
  */
 void links_cut(uint32_t rank, bool cut);
 
+/* The device of a node is down: there is no way from there. */
+void links_down(uint32_t rank);
+
 /* Is the partition spread over namespaces? And is the next to be? */
 bool links_used(void);
 bool links_wanted(void);

@@ -153,6 +153,40 @@ TEST(x3_msg_what_was_lost_of_a_long_one_ends_both_sides)
 	EXPECT_TRUE(outage_run(2, talk_long));
 }
 
+/* Who has no way out, and who hears nothing any more. */
+static int talk_alone(uint32_t rank, uint32_t size, void *arg)
+{
+	static char text[LONG] PINNED;
+	struct bgdma_msg_request *r[2];
+	struct hearer h = { 0 };
+	struct talker t = { 0 };
+
+	(void)size;
+	(void)arg;
+	require_is(0, talker_begin(&t, &h));
+	require_is(0, bgdma_endpoint_flush(t.m.ep, (int64_t)PATIENCE_NS));
+	require_is(0, bgdma_job_fence(t.m.job));
+	if (rank == 0) {
+		links_down(0);
+		require_is(0, bgdma_msg_isend(t.msg, text, LONG, FAR, 1, 0,
+					      &r[0]));
+		require_is(0, bgdma_msg_irecv(t.msg, text, 1, FAR, 1, 0,
+					      &r[1]));
+		require_is(-EHOSTDOWN, bgdma_msg_wait(&r[0], NULL));
+		require_is(-EHOSTDOWN, bgdma_msg_wait(&r[1], NULL));
+	} else {
+		require_is(-EHOSTDOWN, bgdma_msg_recv(t.msg, text, LONG, 0, 1,
+						      0, NULL));
+	}
+	require_is(0, member_until(&t.m, has_heard, &h));
+	return member_close(&t.m);
+}
+
+TEST(x3_msg_what_found_no_way_ends_both_sides)
+{
+	EXPECT_TRUE(outage_run(2, talk_alone));
+}
+
 /* ---- Many who are told ----------------------------------------------------- */
 
 #define MANY	67	/* more than words that are under way at a time */

@@ -29,8 +29,9 @@ BGDMA_BEGIN_DECLS
  * @arg: as given
  * @result: 0; -ECANCELED the target refused it, somebody has cancelled it, or
  *	the endpoint ends;
- *	-EHOSTDOWN the other process has left or died; else what the engine
- *	found wrong, by bgdma_code_errno()
+ *	-EHOSTDOWN the other process has left or died, or there was no way to it
+ *	(BGDMA_TROUBLE_PEER_DOWN); else what the engine found wrong, by
+ *	bgdma_code_errno()
  * @bytes: that were moved, if @result is 0
  *
  * The memory is the caller's again.

@@ -282,16 +282,13 @@ void act_engines(struct act *act)
 static int failure(struct bgdma_coll_group *g)
 {
 	struct bgdma_record why;
+	int code = bgdma_counter_error(g->engines.ended, &why);
 	uint32_t i;
 
-	switch (bgdma_counter_error(g->engines.ended, &why)) {
-	case BGDMA_E_TREE_MISMATCH:
+	if (code == BGDMA_E_TREE_MISMATCH)
 		return -EBADMSG;
-	case BGDMA_E_PEER_DOWN:
-		break;
-	default:
+	if (code_result((unsigned int)code) != -EHOSTDOWN)
 		return -EIO;
-	}
 	for (i = 0; i < g->size; i++) {
 		const struct bgdma_peer *peer =
 			bgdma_endpoint_peer(g->coll->ep, g->member[i]);

@@ -10,6 +10,7 @@
 #include <bgdma/coll.h>
 
 #include "../attr.h"
+#include "../code.h"
 #include "engines.h"
 
 #define AXES	3

@@ -13,6 +13,7 @@
 #include <bgdma/rma.h>
 
 #include "../attr.h"
+#include "../code.h"
 
 /* Of epochs that stand for MPI's: one of each process at a gate. */
 #define EPOCH_ACCESS		BGDMA_EPOCH_RESERVED

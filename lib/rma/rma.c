@@ -17,10 +17,7 @@ int rma_errno(uint32_t code)
 {
 	if (bgdma_likely(!code))
 		return 0;
-	if (code == BGDMA_E_PEER_DOWN || code == BGDMA_E_NO_PEER ||
-	    code == BGDMA_E_LINK_DOWN)
-		return -EHOSTDOWN;
-	return bgdma_code_errno(code);
+	return code_result(code);
 }
 
 int rma_wait(struct bgdma_rma *rma, bool (*holds)(void *arg), void *arg)

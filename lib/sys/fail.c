@@ -59,11 +59,6 @@ static int cut_send(struct bgdma_endpoint *ep, const struct request *r,
 	return send_one(ep, op, &send, r->rank, 0);
 }
 
-static int result_of(uint32_t code)
-{
-	return code_is_death(code) ? -EHOSTDOWN : bgdma_code_errno(code);
-}
-
 void request_suspect(struct bgdma_endpoint *ep, struct request *r,
 		     uint32_t code, uint32_t portion, int64_t until)
 {
@@ -86,7 +81,7 @@ void request_fail(struct bgdma_endpoint *ep, struct request *r, uint32_t code,
 		request_suspect(ep, r, code, portion, 0);
 		return;
 	}
-	request_broken(ep, r, result_of(code), code, portion);
+	request_broken(ep, r, code_result(code), code, portion);
 }
 
 /* Those that have waited long enough, or for room. */
@@ -136,7 +131,7 @@ int on_cut(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	if (!r || __le32_to_cpu(wire.serial) !=
 		  (r->target ? r->rts.serial : r->serial))
 		return 0;
-	request_broken(ep, r, result_of(code), code,
+	request_broken(ep, r, code_result(code), code,
 		       r->portions > 1 && portion <= r->portions ? portion : 0);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include <bgdma/sys.h>
 
 #include "../attr.h"
+#include "../code.h"
 #include "outage.h"
 #include "request.h"
 
@@ -334,12 +335,6 @@ bool endpoint_is_broken(struct bgdma_endpoint *ep, uint32_t node, uint16_t ctx);
 
 /* Learn where everybody is, and let them in. */
 int endpoint_meet(struct bgdma_endpoint *ep, const struct bgdma_peer *at);
-
-/* What a descriptor fails with whose target has left or died. */
-static inline bool code_is_death(unsigned int code)
-{
-	return code == BGDMA_E_PEER_DOWN || code == BGDMA_E_NO_PEER;
-}
 
 /* registry.c */
 static inline struct operation *operation_find(const struct table *table,

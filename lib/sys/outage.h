@@ -30,12 +30,6 @@ struct words {
 	int64_t next;		/* attempt */
 };
 
-/* What a descriptor fails with when there was no way for so long that it is lost. */
-static inline bool code_is_outage(unsigned int code)
-{
-	return code == BGDMA_E_LINK_DOWN || code == BGDMA_E_TIMEOUT;
-}
-
 bgdma_packet_fn on_word;
 int words_create(struct bgdma_endpoint *ep);
 /* If it is of an outage: something between us was lost. */
