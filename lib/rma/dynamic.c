@@ -52,6 +52,7 @@ void attached_free(struct attached *list, bool regions)
 		list = a->next;
 		if (regions)
 			(void)bgdma_region_free(a->region);
+		free(a->grant);
 		free(a);
 	}
 }
@@ -191,6 +192,29 @@ static int attach_tell(struct bgdma_window *window, const struct attached *a,
 	return ret;
 }
 
+static struct attached *attached_new(struct bgdma_rma *rma, void *addr,
+				     uint64_t length, int *ret)
+{
+	struct attached *a = calloc(1, sizeof(*a));
+
+	*ret = -ENOMEM;
+	if (!a)
+		return NULL;
+	a->grant = calloc(rma->size, sizeof(*a->grant));
+	if (a->grant)
+		*ret = bgdma_region_register(rma->ctx, addr, length,
+					     BGDMA_LOCAL_READ |
+					     BGDMA_LOCAL_WRITE, &a->region);
+	if (*ret) {
+		attached_free(a, true);
+		return NULL;
+	}
+	a->addr = (uintptr_t)addr;
+	a->length = length;
+	a->handle = bgdma_region_handle(a->region);
+	return a;
+}
+
 int bgdma_window_attach(struct bgdma_window *window, void *addr,
 			uint64_t length)
 {
@@ -206,28 +230,23 @@ int bgdma_window_attach(struct bgdma_window *window, void *addr,
 		return -EEXIST;
 	if (own->pieces >= BGDMA_ATTACHED_MAX)
 		return -ENOSPC;
-	a = calloc(1, sizeof(*a));
+	a = attached_new(rma, addr, length, &ret);
 	if (!a)
-		return -ENOMEM;
-	ret = bgdma_region_register(rma->ctx, addr, length, BGDMA_LOCAL_READ |
-				    BGDMA_LOCAL_WRITE, &a->region);
-	if (!ret)
-		ret = bgdma_endpoint_expose(rma->ep, a->region,
-					    BGDMA_RIGHT_READ |
-					    BGDMA_RIGHT_WRITE |
-					    BGDMA_RIGHT_ATOMIC);
+		return ret;
+	/* Who is lost meanwhile is shut out of what is in the list. */
+	rma_lock(rma);
+	ret = rma_expose(rma, a->region, BGDMA_RIGHT_READ | BGDMA_RIGHT_WRITE |
+			 BGDMA_RIGHT_ATOMIC, a->grant);
+	if (!ret) {
+		a->next = *list;
+		*list = a;
+		own->pieces++;
+	}
+	rma_unlock(rma);
 	if (ret) {
 		attached_free(a, true);
 		return ret;
 	}
-	a->addr = start;
-	a->length = length;
-	a->handle = bgdma_region_handle(a->region);
-	rma_lock(rma);
-	a->next = *list;
-	*list = a;
-	own->pieces++;
-	rma_unlock(rma);
 	ret = attach_tell(window, a, length);
 	if (!ret)
 		return 0;

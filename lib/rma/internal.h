@@ -84,7 +84,8 @@ struct attached {
 	struct attached *next;
 	uint64_t addr, length;
 	uint32_t handle;
-	struct bgdma_region *region;	/* own */
+	struct bgdma_region *region;	/* own: */
+	uint32_t *grant;		/* as that of a window */
 };
 
 /* A process, as a window sees it. */
@@ -96,7 +97,6 @@ struct window_peer {
 	uint32_t unit;
 	uint64_t length;
 	uint16_t queue;
-	uint32_t grant;			/* to it; 0: none of its own */
 	struct bgdma_rma_epoch *access;	/* of lock, fence or start */
 	bool beginning;			/* a thread waits for that */
 	bool locked;			/* it is a lock's */
@@ -128,6 +128,7 @@ struct bgdma_window {
 	bool created;			/* by us; else others were faster */
 	struct bgdma_window_attr attr;
 	struct bgdma_region *region;
+	uint32_t *grant;		/* of it, to each rank; 0: none of its own */
 	struct window_peer *peer;
 	struct bgdma_rma_epoch *open;
 	enum access_mode mode;
@@ -145,6 +146,7 @@ struct bgdma_window {
 
 struct rma_peer {
 	uint32_t down;			/* enum bgdma_code, or 0 */
+	uint32_t lost;			/* it will be: our memory is being shut to it */
 	struct channel *ch;
 	struct bgdma_rma_epoch *idle;
 };
@@ -154,6 +156,7 @@ struct bgdma_rma {
 	struct bgdma_ctx *ctx;
 	struct bgdma_rma_attr attr;
 	uint32_t rank, size;
+	uint32_t shutting;		/* peers that are lost, and not yet down */
 	uint32_t operation, mark_operation;
 	uint64_t marks;			/* sent */
 	struct channel *channel;
@@ -310,8 +313,17 @@ int window_send_counted(struct bgdma_window *window, uint32_t dest,
 			struct bgdma_counter *counter);
 bgdma_packet_fn on_window;
 struct bgdma_window *window_of_region(struct bgdma_rma *rma, uint32_t handle);
-/* Who broke with us may be at our gates, and tells them of no end any more. */
-void windows_shut(struct bgdma_rma *rma, uint32_t rank);
+/*
+ * Let each process use a region of ours. To each by itself, so that it can be taken
+ * back: @grant gets which; in larger jobs there is no room for that.
+ */
+int rma_expose(struct bgdma_rma *rma, struct bgdma_region *region,
+	       uint32_t rights, uint32_t *grant);
+/*
+ * Who broke with us may be at our gates, and tells them of no end any more, and may
+ * write to our memory yet: some of what there is to do, how much.
+ */
+int windows_shut(struct bgdma_rma *rma);
 /* Forget it; its region ends if @regions. */
 void window_drop(struct bgdma_window *window, bool regions);
 

@@ -43,9 +43,12 @@ static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
 
 	if (info->trouble != BGDMA_TROUBLE_PEER_DOWN || info->rank >= rma->size)
 		return;
-	rma->peer[info->rank].down = info->code;
-	if (info->code != BGDMA_E_PEER_DOWN)
-		windows_shut(rma, info->rank);
+	if (info->code == BGDMA_E_PEER_DOWN) {
+		rma->peer[info->rank].down = info->code;
+		return;
+	}
+	rma->peer[info->rank].lost = info->code;
+	rma->shutting++;
 }
 
 uint32_t rma_rank(const struct bgdma_rma *rma, uint32_t node, uint16_t ctx,
@@ -115,7 +118,7 @@ static void events_lost(struct bgdma_rma *rma)
 static int on_work(void *arg)
 {
 	struct bgdma_rma *rma = arg;
-	int done = 0;
+	int done = bgdma_unlikely(rma->shutting) ? windows_shut(rma) : 0;
 	uint32_t i;
 
 	for (i = 0; i < rma->attr.channels; i++) {

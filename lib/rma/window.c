@@ -20,6 +20,13 @@
 
 /* ---- Packets ----------------------------------------------------------- */
 
+static bool is_down(void *arg)
+{
+	const struct rma_peer *peer = arg;
+
+	return peer->down;
+}
+
 int window_send_counted(struct bgdma_window *window, uint32_t dest,
 			unsigned int kind, unsigned int detail,
 			const void *data, size_t length,
@@ -39,6 +46,9 @@ int window_send_counted(struct bgdma_window *window, uint32_t dest,
 		if (ret && ret != -EINTR)
 			break;
 	}
+	/* Whoever hears of that may give his memory back. */
+	if (ret == -EHOSTDOWN)
+		(void)rma_wait(rma, is_down, &rma->peer[dest]);
 	return ret;
 }
 
@@ -66,7 +76,10 @@ static struct bgdma_window *window_new(struct bgdma_rma *rma, uint32_t number)
 	if (!window)
 		return NULL;
 	window->peer = calloc(rma->size, sizeof(*window->peer));
-	if (!window->peer) {
+	window->grant = calloc(rma->size, sizeof(*window->grant));
+	if (!window->peer || !window->grant) {
+		free(window->peer);
+		free(window->grant);
 		free(window);
 		return NULL;
 	}
@@ -170,42 +183,79 @@ static int region_create(struct bgdma_window *window)
 				  &window->region);
 }
 
-/* To each by itself, so that it can be taken back; in larger jobs there is no room. */
-static int region_expose(struct bgdma_window *window)
+int rma_expose(struct bgdma_rma *rma, struct bgdma_region *region,
+	       uint32_t rights, uint32_t *grant)
 {
-	const uint32_t rights = BGDMA_RIGHT_READ | BGDMA_RIGHT_WRITE |
-				BGDMA_RIGHT_ATOMIC | BGDMA_RIGHT_EPOCH;
-	struct bgdma_endpoint *ep = window->rma->ep;
 	struct bgdma_grant_attr to = { .rights = rights };
 	const struct bgdma_peer *at;
 	uint32_t i;
 	int ret = 0;
 
-	if (window->rma->size > BGDMA_GRANTS_MAX)
-		return bgdma_endpoint_expose(ep, window->region, rights);
-	for (i = 0; !ret && i < window->rma->size; i++) {
-		at = bgdma_endpoint_peer(ep, i);
+	if (rma->size > BGDMA_GRANTS_MAX)
+		return bgdma_endpoint_expose(rma->ep, region, rights);
+	for (i = 0; !ret && i < rma->size; i++) {
+		if (rma->peer[i].lost)
+			continue;
+		at = bgdma_endpoint_peer(rma->ep, i);
 		to.rank = at->node;
 		to.ctx = at->ctx;
 		to.incarnation = at->incarnation;
-		ret = bgdma_region_grant(window->region, &to,
-					 &window->peer[i].grant);
+		ret = bgdma_region_grant(region, &to, &grant[i]);
 	}
 	return ret;
 }
 
-void windows_shut(struct bgdma_rma *rma, uint32_t rank)
+#define SHUT_BUDGET	4	/* rights in one progress: the engine is waited for */
+
+static int grant_end(struct bgdma_rma *rma, uint32_t *grant)
+{
+	if (!grant || !*grant)
+		return 0;
+	(void)bgdma_revoke(rma->ctx, *grant);
+	*grant = 0;
+	return 1;
+}
+
+/* As many as may be; fewer: there is no more. */
+static int peer_shut(struct bgdma_rma *rma, uint32_t rank, int most)
 {
 	struct bgdma_window *window;
+	struct attached *a;
+	int n = 0;
 
 	for (window = rma->windows; window; window = window->next) {
-		if (!window->peer[rank].grant)
+		a = window->peer[rma->rank].attached;
+		for (; n < most && a; a = a->next)
+			n += grant_end(rma, a->grant ? &a->grant[rank] : NULL);
+		if (n == most)
+			break;
+		if (!grant_end(rma, &window->grant[rank]))
 			continue;
-		(void)bgdma_revoke(rma->ctx, window->peer[rank].grant);
-		window->peer[rank].grant = 0;
+		n++;
 		/* Nobody tells of the end of what was begun there. */
 		trap_event(window, NULL, rank);
 	}
+	return n;
+}
+
+/* Who waits for it is told when nothing of it comes any more. */
+int windows_shut(struct bgdma_rma *rma)
+{
+	struct rma_peer *peer;
+	int n = 0;
+
+	for (peer = rma->peer; peer < rma->peer + rma->size; peer++) {
+		if (!peer->lost || peer->down)
+			continue;
+		n += peer_shut(rma, (uint32_t)(peer - rma->peer),
+			       SHUT_BUDGET - n);
+		if (n >= SHUT_BUDGET)
+			break;
+		peer->down = peer->lost;
+		rma->shutting--;
+	}
+	/* Some are told, or there is more to do. */
+	return n + 1;
 }
 
 static int part_create(struct bgdma_window *window)
@@ -227,7 +277,9 @@ static int part_create(struct bgdma_window *window)
 		ret = bgdma_gate_create(window->region, a->epochs,
 					a->trap ? BGDMA_GATE_ASK : 0);
 	if (!ret)
-		ret = region_expose(window);
+		ret = rma_expose(rma, window->region, BGDMA_RIGHT_READ |
+				 BGDMA_RIGHT_WRITE | BGDMA_RIGHT_ATOMIC |
+				 BGDMA_RIGHT_EPOCH, window->grant);
 	return ret;
 }
 
@@ -387,6 +439,7 @@ void window_drop(struct bgdma_window *window, bool regions)
 		free(e);
 	}
 	free(window->exposed);
+	free(window->grant);
 	free(window->peer);
 	free(window);
 }
