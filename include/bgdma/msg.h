@@ -120,7 +120,10 @@ static inline int bgdma_msg_create(struct bgdma_msg **msg,
  * @region: of the endpoint's context, with local rights of both kinds
  *
  * Long messages that lie in it need not be registered one by one. It must stay
- * until the endpoint ends. Every process of the job may read and write it.
+ * until the endpoint ends. Every process of the job may read and write it: also one
+ * that may be well but is as if it had died (BGDMA_TROUBLE_PEER_DOWN). What that had
+ * under way may still land where a receive has ended with -EHOSTDOWN, if no counter of
+ * its own was left for that; in memory that is not in such a region nothing does.
  *
  * Return: 0; -ENOMEM; what bgdma_endpoint_expose() returns.
  */

@@ -30,7 +30,8 @@
  * - Local memory is named by region and offset. A region that is got into, and no
  *   window, has to be shown with bgdma_endpoint_expose() and BGDMA_RIGHT_WRITE.
  *   It must not be touched before the access is complete: after a flush, the
- *   close, or the wait for its request.
+ *   close, or the wait for its request. Where one of these has failed, gets that
+ *   were begun may still write to it until the epoch has been closed.
  * - Errors are -errno: -EHOSTDOWN the other process has left or died, or is as if it
  *   had (see BGDMA_TROUBLE_PEER_DOWN), else what bgdma_code_errno() makes of the engine's code. The first that an epoch has
  *   is what its flushes and its close return; bgdma_epoch_info() and the

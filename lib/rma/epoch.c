@@ -24,8 +24,11 @@ void epoch_fail(struct bgdma_rma_epoch *e, uint32_t code)
 	const struct bgdma_record why = {
 		.code = code, .peer_rank = e->node, .peer_ctx = e->ctx,
 	};
+	const struct rma_peer *peer = &e->rma->peer[e->target];
 
-	(void)bgdma_endpoint_break(e->rma->ep, &why);
+	/* Which wakes all who wait, and so is not for each look. */
+	if (!peer->lost && !peer->down)
+		(void)bgdma_endpoint_break(e->rma->ep, &why);
 	if (e->code)
 		return;
 	e->code = code;
