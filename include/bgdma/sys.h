@@ -439,7 +439,9 @@ struct bgdma_disagreement {
  *
  * Collective; a process with several endpoints commits them in the same order
  * as the others, one at a time. Afterwards messages can be sent. Where a process
- * could not do its part, such as for lack of memory, it fails at all, with its error.
+ * could not do its part, such as for lack of memory, it fails at all, with its error,
+ * or with -ENOENT where it could not say which; but who cannot read at the very end
+ * what the others have said fails alone.
  *
  * Return: 0; -EPROTO the processes did not register the same operations;
  * -EBADMSG what another one told of itself is nonsense, or that two of them are

@@ -287,6 +287,7 @@ struct bgdma_endpoint {
 	bool napping;		/* not for long */
 	int wake_fd;		/* an eventfd that wakes him */
 	bool stop;		/* the thread has to end */
+	bool has_thread;	/* that was not joined */
 	bool threaded;		/* it runs */
 	pthread_t thread;
 
@@ -646,7 +647,10 @@ static inline void endpoint_peer_down(struct bgdma_endpoint *ep, uint32_t rank)
 	endpoint_peer_end(ep, rank, BGDMA_E_PEER_DOWN);
 }
 
+/* Make the thread, if there is to be one; it waits for progress_begin(). */
 int progress_start(struct bgdma_endpoint *ep);
+/* All have committed; or not: then the thread ends. */
+void progress_begin(struct bgdma_endpoint *ep, bool committed);
 void progress_stop(struct bgdma_endpoint *ep);
 
 /* sleep.c */

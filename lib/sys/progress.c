@@ -449,6 +449,8 @@ static void *progress_thread(void *arg)
 	int ret;
 
 	endpoint_lock(ep);
+	while (!ep->stop && ep->state != STATE_COMMITTED)
+		pthread_cond_wait(&ep->handled_cond, &ep->lock);
 	while (!ep->stop) {
 		ret = progress_locked(ep, 0);
 		if (ret < 0)
@@ -477,24 +479,33 @@ int progress_start(struct bgdma_endpoint *ep)
 	if (ep->attr.progress != BGDMA_PROGRESS_THREAD)
 		return 0;
 	endpoint_lock(ep);
-	ep->threaded = true;
 	ret = -pthread_create(&ep->thread, NULL, progress_thread, ep);
-	if (ret) {
-		ep->threaded = false;
-		ep->attr.progress = BGDMA_PROGRESS_CALLER;
-	}
+	ep->threaded = !ret;
+	ep->has_thread = !ret;
 	endpoint_unlock(ep);
 	return ret;
 }
 
+void progress_begin(struct bgdma_endpoint *ep, bool committed)
+{
+	endpoint_lock(ep);
+	if (committed)
+		ep->state = STATE_COMMITTED;
+	pthread_cond_broadcast(&ep->handled_cond);
+	endpoint_unlock(ep);
+	if (!committed)
+		progress_stop(ep);
+}
+
 void progress_stop(struct bgdma_endpoint *ep)
 {
-	if (ep->state != STATE_COMMITTED ||
-	    ep->attr.progress != BGDMA_PROGRESS_THREAD)
+	if (!ep->has_thread)
 		return;
 	endpoint_lock(ep);
 	ep->stop = true;
+	pthread_cond_broadcast(&ep->handled_cond);
 	sleeper_wake(ep);
 	endpoint_unlock(ep);
 	pthread_join(ep->thread, NULL);
+	ep->has_thread = false;
 }

@@ -220,46 +220,62 @@ static int failure_of(uint32_t failed)
 	return failed < ERRNOS ? -(int)failed : -EBADMSG;
 }
 
-/* @cards: NULL: there is no memory for them, which is what we tell. */
+/*
+ * Tell the others, who wait for us also where that could not be done: @told. A number
+ * that was used before all see, and nobody waits.
+ */
+static int value_share(struct bgdma_endpoint *ep, const char *key,
+		       const void *value, size_t bytes, int *told)
+{
+	*told = bgdma_job_put(ep->attr.job, key, value, bytes);
+	return *told == -EEXIST ? *told : bgdma_job_fence(ep->attr.job);
+}
+
+/*
+ * @cards: NULL: there is no memory for them, which is what we tell. @own_failed: what
+ * somebody could not do, of which others may not know.
+ */
 static int cards_exchange(struct bgdma_endpoint *ep, const struct card *own,
-			  struct card *cards)
+			  struct card *cards, int *own_failed)
 {
 	char key[BGDMA_JOB_KEY_MAX];
 	uint32_t rank;
-	int ret;
+	int ret, told;
 
 	key_make(key, ep, "card", 0);
-	ret = bgdma_job_put(ep->attr.job, key, own, sizeof(*own));
-	if (!ret)
-		ret = bgdma_job_fence(ep->attr.job);
-	for (rank = 0; !ret && cards && rank < ep->size; rank++) {
+	ret = value_share(ep, key, own, sizeof(*own), &told);
+	if (ret)
+		return ret;
+	ret = told ? told : failure_of(own->failed);
+	for (rank = 0; !ret && rank < ep->size; rank++) {
 		ret = value_get(ep, rank, key, &cards[rank], sizeof(*cards));
 		if (!ret)
 			ret = failure_of(cards[rank].failed);
 	}
-	return ret ? ret : failure_of(own->failed);
+	*own_failed = ret;
+	return 0;
 }
 
 /*
  * When the doors of all are open; or not all are: then it fails everywhere, since
- * nobody waits for who could not.
+ * nobody waits for who could not. Who has not told us anything before may say why now.
  */
 static int doors_exchange(struct bgdma_endpoint *ep, int own)
 {
 	char key[BGDMA_JOB_KEY_MAX];
 	uint32_t failed = (uint32_t)-own, rank;
-	int ret;
+	int ret, told, result = own;
 
 	key_make(key, ep, "open", 0);
-	ret = bgdma_job_put(ep->attr.job, key, &failed, sizeof(failed));
+	ret = value_share(ep, key, &failed, sizeof(failed), &told);
 	if (!ret)
-		ret = bgdma_job_fence(ep->attr.job);
+		ret = told;
 	for (rank = 0; !ret && rank < ep->size; rank++) {
 		ret = value_get(ep, rank, key, &failed, sizeof(failed));
-		if (!ret)
-			ret = failure_of(failed);
+		if (!ret && (!result || result == -ENOENT) && failed)
+			result = failure_of(failed);
 	}
-	return own ? own : ret;
+	return result ? result : ret;
 }
 
 /* The first process that does not agree with process 0, or BGDMA_STRANGER. */
@@ -348,7 +364,9 @@ static int commit_local(struct bgdma_endpoint *ep, const struct card *cards)
 	free(at);
 	if (!ret)
 		ret = table_commit(&ep->table[BGDMA_POINT_TO_POINT]);
-	return ret ? ret : table_commit(&ep->table[BGDMA_COLLECTIVE]);
+	if (!ret)
+		ret = table_commit(&ep->table[BGDMA_COLLECTIVE]);
+	return ret ? ret : progress_start(ep);
 }
 
 static int commit_with(struct bgdma_endpoint *ep, const struct entry *entries,
@@ -357,8 +375,8 @@ static int commit_with(struct bgdma_endpoint *ep, const struct entry *entries,
 {
 	const struct bgdma_ctx_info *info = bgdma_ctx_info(ep->ctx);
 	struct card own;
+	int ret, failed;
 	uint32_t rank;
-	int ret;
 
 	memset(&own, 0, sizeof(own));
 	own.at.node = info->rank;
@@ -371,9 +389,12 @@ static int commit_with(struct bgdma_endpoint *ep, const struct entry *entries,
 				  count * sizeof(*entries));
 	else
 		own.failed = ENOMEM;
-	ret = cards_exchange(ep, &own, cards);
+	ret = cards_exchange(ep, &own, cards, &failed);
 	if (ret)
 		return ret;
+	/* Others may have seen nothing of it, and go on. */
+	if (failed)
+		return doors_exchange(ep, failed);
 	rank = cards_compare(cards, ep->size);
 	if (rank != BGDMA_STRANGER)
 		return disagreement_find(ep, entries, cards, rank, why);
@@ -399,8 +420,6 @@ int bgdma_endpoint_commit(struct bgdma_endpoint *ep,
 	ret = commit_with(ep, entries, count, cards, why ? why : &ignored);
 	free(cards);
 	free(entries);
-	if (ret)
-		return ret;
-	ep->state = STATE_COMMITTED;
-	return progress_start(ep);
+	progress_begin(ep, !ret);
+	return ret;
 }
