@@ -263,11 +263,24 @@ static int many(uint32_t rank, uint32_t size, void *arg)
 	return member_close(&m);
 }
 
-TEST(x3_who_can_be_told_waits_for_nobody)
+FIXTURE(crowd) {
+	struct many *many;
+};
+
+FIXTURE_SETUP(crowd)
+{
+	self->many = shared(sizeof(*self->many));
+}
+
+FIXTURE_TEARDOWN(crowd)
+{
+}
+
+TEST_F_TIMEOUT(crowd, x3_who_can_be_told_waits_for_nobody, 300)
 {
 	links_hasty();
 	partition_new("3x1x1", "");
-	EXPECT_TRUE(job_run(MANY, many, shared(sizeof(struct many)), -1));
+	EXPECT_TRUE(job_run(MANY, many, self->many, -1));
 }
 
 /* ---- Collectives ---------------------------------------------------------- */
