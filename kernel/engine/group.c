@@ -15,7 +15,6 @@
  * partition.groups.
  */
 #include <linux/nospec.h>
-#include <linux/rcupdate_wait.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -631,7 +630,12 @@ void bgdma_groups_lose(struct bgdma_partition *part, u32 first, u32 last)
 	rcu_read_lock();
 	xa_for_each(&part->groups, key, group) {
 		bgdma_group_lose(group, first, last);
-		cond_resched_rcu();
+		/* Not cond_resched_rcu(): of many kernels that is empty. */
+		if (need_resched()) {
+			rcu_read_unlock();
+			cond_resched();
+			rcu_read_lock();
+		}
 	}
 	rcu_read_unlock();
 }

@@ -436,9 +436,11 @@ void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel, bool bye)
 
 	bgdma_kernel_left(ether, kernel, &nodes);
 	/* A deposit that passes by the first of them finds the others gone, too. */
-	for (i = 0; i < nodes.n; i++)
+	for (i = 0; i < nodes.n; i++) {
 		bgdma_groups_lose(ether->part, nodes.run[i].first,
 				  nodes.run[i].last);
+		cond_resched();
+	}
 	mutex_lock(&flows->mutex);
 	bgdma_tx_each(flows, bgdma_tx_lose, &kernel);
 	bgdma_ghosts_gone(flows, kernel, bye);

@@ -371,7 +371,7 @@ typedef struct wait_queue_head wait_queue_head_t;
 #define wait_var_event(v, c)	((c) ? (void)0 : abort())
 
 #define cond_resched()		((void)0)
-#define cond_resched_rcu()	((void)0)
+#define need_resched()		false
 #define msleep(ms)		abort()	/* there is memory */
 #define msecs_to_jiffies(ms)	(ms)
 
