@@ -13,6 +13,8 @@
 
 #define CTX	5
 /* In the head of a packet on an edge: kernel/engine/tree.h. */
+#define RANK_AT	12
+#define CTX_AT	16
 #define KIND_AT	18
 #define BROKEN	2
 #define LEFT	3
@@ -273,6 +275,50 @@ TEST_F(class, x3_who_binds_a_broken_class_is_told_once_more)
 	EXPECT_FALSE(to_read(self->sock));
 	EXPECT_TRUE(until(!class_unbind(n, CLASS, 0)));
 	EXPECT_FALSE(to_read(self->sock));
+}
+
+/* The root says that the class was broken by a third one. */
+static void say_broken(struct data_frame *f, const struct node *n, uint8_t code)
+{
+	const uint32_t rank = WE - 1;
+	const uint16_t ctx = CTX + 1;
+	uint8_t *head;
+
+	greet(f, n, FIRST, 0);
+	head = f->packet[0].desc.u.inline_data;
+	memcpy(head + RANK_AT, &rank, sizeof(rank));
+	memcpy(head + CTX_AT, &ctx, sizeof(ctx));
+	head[KIND_AT] = BROKEN;
+	head[KIND_AT + 1] = code;
+}
+
+#define HEARS(said_, code_) do { \
+	struct bgdma_event e_; \
+	\
+	GREETED(); \
+	ANSWER(0); \
+	say_broken(&self->f, &self->e.n, said_); \
+	ANSWERED(BGDMA_OK); \
+	ASSERT_TRUE(event_wait(&self->e.n, BGDMA_EVENT_CLASS, &e_)); \
+	EXPECT_EQ(code_, e_.code); \
+	EXPECT_EQ(WE - 1, e_.peer_rank); \
+	EXPECT_EQ(CTX + 1, e_.peer_ctx); \
+} while (0)
+
+/* Between that one and us nothing was lost. */
+TEST_F(class, x3_an_outage_between_others_is_none_here)
+{
+	HEARS(BGDMA_E_TIMEOUT, BGDMA_E_ABORTED);
+}
+
+TEST_F(class, x3_a_dead_link_between_others_is_none_here)
+{
+	HEARS(BGDMA_E_LINK_DOWN, BGDMA_E_ABORTED);
+}
+
+TEST_F(class, x3_a_death_elsewhere_is_one_here)
+{
+	HEARS(BGDMA_E_PEER_DOWN, BGDMA_E_PEER_DOWN);
 }
 
 /* A greeting is nothing more: whoever sends it, a class is as it was. */

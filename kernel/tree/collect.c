@@ -532,7 +532,9 @@ static int bgdma_collect_broken(struct bgdma_class *cls, struct bgdma_stream *s)
 	u32 code = head->code;
 	bool broke;
 
-	if (!code || code > BGDMA_E_CLASS)
+	/* What was lost was so between others: an outage is its own ends' alone. */
+	if (!code || code > BGDMA_E_CLASS || code == BGDMA_E_LINK_DOWN ||
+	    code == BGDMA_E_TIMEOUT)
 		code = BGDMA_E_ABORTED;
 	spin_lock(&cls->lock);
 	broke = bgdma_class_break(cls, code, &by);

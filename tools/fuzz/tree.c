@@ -224,6 +224,9 @@ static void other_brings(struct input *in, enum who who, bool honest)
 		return;
 	}
 	must(from != STRANGER);
+	/* Nobody hears of an outage between others. */
+	must(f.cls->code == was.code || (f.cls->code != BGDMA_E_TIMEOUT &&
+					 f.cls->code != BGDMA_E_LINK_DOWN));
 	if (!honest)
 		lie(who);
 	/* Others may be named by who says that they differ, or broke it. */
