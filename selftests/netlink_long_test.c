@@ -127,12 +127,13 @@ static bool acknowledged(int sock, uint32_t tag, struct ack_frame *ack)
 
 /* A frame that another is missing before: was it kept? Sent until that is told. */
 static bool kept(int sock, struct data_frame *f, const struct bgdma_desc *d,
-		 uint32_t tag)
+		 uint16_t ctx, uint32_t tag)
 {
 	static const uint8_t none[sizeof(((struct bgdma_wire_ack *)0)->sack)];
 	static struct ack_frame ack;
 
 	data_new(f, tag, FIRST + 1);
+	f->frame.flow_ctx = ctx;
 	add(f, d, 0, 8, 0x22);
 	must(until(send_data(sock, f) && acknowledged(sock, tag, &ack)) ?
 		     0 : -ETIME);
@@ -149,8 +150,8 @@ TEST_F_TIMEOUT(longer, x2_what_is_kept_has_an_end, 300)
 	/* They are the socket's until they are dealt with. */
 	ASSERT_EQ(0, setsockopt(self->sock, SOL_SOCKET, SO_SNDBUFFORCE, &room,
 				sizeof(room)));
-	ASSERT_TRUE(kept(self->sock, f, &d, 100));
-	for (n = 1; n < FLOWS && kept(self->sock, f, &d, 100 + n); n++) {
+	ASSERT_TRUE(kept(self->sock, f, &d, 0, 100));
+	for (n = 1; n < FLOWS && kept(self->sock, f, &d, 0, 100 + n); n++) {
 		data_new(f, 1000 + n, FIRST + 1);
 		add(f, &d, 0, 4096, 0x33);
 		ASSERT_TRUE(send_data(self->sock, f));
@@ -161,6 +162,10 @@ TEST_F_TIMEOUT(longer, x2_what_is_kept_has_an_end, 300)
 		}
 	}
 	EXPECT_GT(FLOWS, n);
+	/* However much one context has there, others have as much. */
+	for (i = 0; i < 20; i++)
+		EXPECT_TRUE(kept(self->sock, f, &d, 1, 2000 + i));
+	EXPECT_FALSE(kept(self->sock, f, &d, 0, 100 + n));
 	/* What is next is taken, and so all comes to its end. */
 	for (i = 0; i < 3; i++) {
 		data_new(f, 7, FIRST + i);

@@ -428,6 +428,8 @@ bool bgdma_ghost_over(struct bgdma_flows *flows, u64 kernel,
 		      const struct bgdma_flow_key *key, u32 session);
 bool bgdma_ghost_flow(struct bgdma_flows *flows, struct bgdma_ctx *ghost,
 		      struct bgdma_rx_flow *flow);
+bool bgdma_ghost_keeps(const struct bgdma_rx_flow *flow, u32 bytes);
+void bgdma_ghost_kept(const struct bgdma_rx_flow *flow, int bytes);
 void bgdma_ghost_flow_end(struct bgdma_flows *flows, struct bgdma_rx_flow *flow);
 void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost);
 void bgdma_tx_each(struct bgdma_flows *flows,

@@ -37,6 +37,8 @@ u32 bgdma_flow_hash(const struct bgdma_flow_key *key)
 
 /* Receiver's ends of a partition. */
 #define BGDMA_RX_FLOWS_MAX	65536
+/* What they keep in all, but for the frame of each that is next, in bytes. */
+#define BGDMA_RX_KEPT_MAX	(128L << 20)
 
 static unsigned long bgdma_ghost_key(u32 rank, u16 ctx)
 {
@@ -52,6 +54,7 @@ static unsigned long bgdma_ghost_key(u32 rank, u16 ctx)
  * @kernel: number of the one where it lives
  * @rx: receiver's ends of its flows; flows.mutex
  * @n_rx: so many
+ * @kept: bytes of frames that these keep
  * @back: its kernel was thought to be dead and has come back
  * @last: then the session of the last flow of before
  */
@@ -61,6 +64,7 @@ struct bgdma_ghost {
 	u64 kernel;
 	struct list_head rx;
 	u32 n_rx;
+	atomic_long_t kept;
 	bool back;
 	u32 last;
 };
@@ -120,6 +124,40 @@ void bgdma_ghost_flow_end(struct bgdma_flows *flows, struct bgdma_rx_flow *flow)
 	list_del(&flow->node);
 	bgdma_ghost_of(flow->s.ctx)->n_rx--;
 	flows->n_rx--;
+}
+
+/**
+ * bgdma_ghost_keeps() - may a flow keep so much more of what has arrived?
+ * @flow: the receiver's end
+ * @bytes: so much
+ *
+ * As with flows: the sender may have as much kept as is left for others, however many
+ * FIFOs it has, and however little its receivers read.
+ *
+ * Context: flow.lock held.
+ */
+bool bgdma_ghost_keeps(const struct bgdma_rx_flow *flow, u32 bytes)
+{
+	const struct bgdma_ghost *g = bgdma_ghost_of(flow->s.ctx);
+
+	lockdep_assert_held(&flow->lock);
+	return atomic_long_read(&g->kept) + bytes <=
+	       BGDMA_RX_KEPT_MAX -
+	       atomic_long_read(&flow->ether->flows->kept);
+}
+
+/**
+ * bgdma_ghost_kept() - what a flow keeps has become more, or less
+ * @flow: the receiver's end
+ * @bytes: so much
+ *
+ * Context: flow.lock held.
+ */
+void bgdma_ghost_kept(const struct bgdma_rx_flow *flow, int bytes)
+{
+	lockdep_assert_held(&flow->lock);
+	atomic_long_add(bytes, &bgdma_ghost_of(flow->s.ctx)->kept);
+	atomic_long_add(bytes, &flow->ether->flows->kept);
 }
 
 /*

@@ -18,8 +18,6 @@
 /* Of one flow, waiting for those before them, or for room. */
 #define BGDMA_RX_BYTES		(2U << 20)
 #define BGDMA_RX_PARKED_BYTES	(64U << 10)
-/* Of all flows of a partition, but for the frame of each that is next. */
-#define BGDMA_RX_ALL_BYTES	(128U << 20)
 
 /* Of frames behind one that is missing so many lead to one acknowledgment. */
 #define BGDMA_RX_GAP_EACH	8
@@ -148,8 +146,7 @@ static bool bgdma_rx_fits(const struct bgdma_rx_flow *flow,
 
 	return !ahead ||
 	       (flow->bytes + skb->truesize <= most &&
-		atomic_long_read(&flow->ether->flows->kept) +
-		skb->truesize <= BGDMA_RX_ALL_BYTES);
+		bgdma_ghost_keeps(flow, skb->truesize));
 }
 
 /* What it keeps more, or less. */
@@ -157,7 +154,7 @@ static void bgdma_rx_kept(struct bgdma_rx_flow *flow, int bytes)
 {
 	lockdep_assert_held(&flow->lock);
 	flow->bytes += bytes;
-	atomic_long_add(bytes, &flow->ether->flows->kept);
+	bgdma_ghost_kept(flow, bytes);
 }
 
 /* Keep a frame, if it is new: true if it is the one that is next. */
