@@ -55,6 +55,7 @@ static unsigned long bgdma_ghost_key(u32 rank, u16 ctx)
  * @rx: receiver's ends of its flows; flows.mutex
  * @n_rx: so many
  * @kept: bytes of frames that these keep
+ * @gone: with others of its kernel, which is gone, that nobody was told of yet
  * @back: its kernel was thought to be dead and has come back
  * @last: then the session of the last flow of before
  */
@@ -65,6 +66,7 @@ struct bgdma_ghost {
 	struct list_head rx;
 	u32 n_rx;
 	atomic_long_t kept;
+	struct list_head gone;
 	bool back;
 	u32 last;
 };
@@ -303,19 +305,12 @@ static void bgdma_ghost_flows_end(struct bgdma_ctx *ghost)
 		bgdma_rx_free(flow);
 }
 
-/**
- * bgdma_ghost_gone() - a context behind the links is no more
- * @flows: of the partition
- * @ghost: its stand-in
- *
- * Who dealt with it is told (X-3).
- *
- * Context: flows.mutex held; may sleep.
- */
-void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
+/* It is no more: its place is others', and nothing of it lands. */
+static void bgdma_ghost_end(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
 {
 	unsigned long key = bgdma_ghost_key(ghost->rank, ghost->id);
 
+	lockdep_assert_held(&flows->mutex);
 	/* Its place is there: this needs no memory. */
 	if (ghost->id == BGDMA_CTX_ANY)
 		xa_erase(&flows->ghosts, key);
@@ -326,11 +321,31 @@ void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
 	WRITE_ONCE(ghost->dead, true);
 	bgdma_ghost_flows_end(ghost);
 	bgdma_busy_put(&ghost->busy);
+}
+
+/* After that: who dealt with it is told. */
+static void bgdma_ghost_tell(struct bgdma_ctx *ghost)
+{
 	if (ghost->id != BGDMA_CTX_ANY)
 		bgdma_partition_tell(ghost->partition, ghost);
 	else
 		bgdma_busy_wait(&ghost->busy);
 	bgdma_ctx_put(ghost);
+}
+
+/**
+ * bgdma_ghost_gone() - a context behind the links is no more
+ * @flows: of the partition
+ * @ghost: its stand-in
+ *
+ * Who dealt with it is told (X-3), before anything lands of who has its place next.
+ *
+ * Context: flows.mutex held; may sleep.
+ */
+void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost)
+{
+	bgdma_ghost_end(flows, ghost);
+	bgdma_ghost_tell(ghost);
 }
 
 /* What stays of it if its kernel, which is gone, may come back. */
@@ -351,8 +366,12 @@ static void *bgdma_ghost_rests(const struct bgdma_ctx *ghost)
 	return any ? bgdma_grave(g->kernel, last, BGDMA_GRAVE_BACK) : NULL;
 }
 
-/* A kernel that said that it leaves never comes back: nothing stays of it. */
-static void bgdma_ghosts_gone(struct bgdma_flows *flows, u64 kernel, bool bye)
+/*
+ * A kernel that said that it leaves never comes back: nothing stays of it. All that
+ * lived there are in @gone afterwards.
+ */
+static void bgdma_ghosts_end(struct bgdma_flows *flows, u64 kernel, bool bye,
+			     struct list_head *gone)
 {
 	struct bgdma_ctx *ghost;
 	unsigned long key;
@@ -373,12 +392,28 @@ static void bgdma_ghosts_gone(struct bgdma_flows *flows, u64 kernel, bool bye)
 			continue;
 		if (!bye)
 			rests = bgdma_ghost_rests(ghost);
-		bgdma_ghost_gone(flows, ghost);
+		bgdma_ghost_end(flows, ghost);
+		list_add_tail(&bgdma_ghost_of(ghost)->gone, gone);
 		/* As there: its place is there. */
 		if (rests)
 			xa_store(&flows->ghosts, key, rests, GFP_KERNEL);
 		else
 			xa_erase(&flows->ghosts, key);
+	}
+}
+
+/*
+ * There may be many, and many to be told: without flows.mutex, for which all frames would
+ * wait that are the first of a flow. None comes of this kernel meanwhile: no way leads
+ * there until all is said.
+ */
+static void bgdma_ghosts_tell(struct list_head *gone)
+{
+	struct bgdma_ghost *g, *next;
+
+	list_for_each_entry_safe(g, next, gone, gone) {
+		bgdma_ghost_tell(&g->ctx);
+		cond_resched();
 	}
 }
 
@@ -470,6 +505,7 @@ void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel, bool bye)
 {
 	struct bgdma_flows *flows = ether->flows;
 	struct bgdma_nodes nodes;
+	LIST_HEAD(gone);
 	u32 i;
 
 	bgdma_kernel_left(ether, kernel, &nodes);
@@ -481,8 +517,9 @@ void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel, bool bye)
 	}
 	mutex_lock(&flows->mutex);
 	bgdma_tx_each(flows, bgdma_tx_lose, &kernel);
-	bgdma_ghosts_gone(flows, kernel, bye);
+	bgdma_ghosts_end(flows, kernel, bye, &gone);
 	mutex_unlock(&flows->mutex);
+	bgdma_ghosts_tell(&gone);
 	/* What lived there and never spoke to us has no stand-in. */
 	bgdma_partition_tell_nodes(ether->part, kernel, &nodes);
 }
