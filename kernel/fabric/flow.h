@@ -387,6 +387,7 @@ struct bgdma_rx_flow {
  * @kept: bytes of frames that their ends keep
  * @ghosts: contexts behind the links, and where there were some; by bgdma_ghost_key()
  * @n_news: of contexts that have left, which nobody has seen to
+ * @news: streams of kernels that have more of these to say
  * @idle: gives back flows that nobody uses
  * @flags: BGDMA_FLOWS_*
  * @arrived: frames that nobody has looked at
@@ -407,6 +408,7 @@ struct bgdma_flows {
 	atomic_long_t kept;
 	struct xarray ghosts;
 	atomic_t n_news;
+	struct bgdma_waiters news;
 	struct delayed_work idle;
 	unsigned long flags;
 	struct sk_buff_head arrived;

@@ -605,6 +605,7 @@ struct bgdma_flows *bgdma_flows_new(struct bgdma_ether *ether)
 	hash_init(flows->tx);
 	hash_init(flows->rx);
 	xa_init(&flows->ghosts);
+	bgdma_waiters_init(&flows->news);
 	bgdma_inbox_new(flows);
 	INIT_LIST_HEAD(&flows->txs);
 	atomic_set(&flows->session, get_random_u32());
@@ -664,6 +665,7 @@ void bgdma_flows_end(struct bgdma_flows *flows)
 			bgdma_ghost_gone(flows, ghost);
 	}
 	mutex_unlock(&flows->mutex);
+	bgdma_waiters_end(&flows->news);
 	/* The last of all: what was being delivered may have led to an answer. */
 	list_del_init(&flows->voice->node);
 	bgdma_tx_stop(flows->voice);

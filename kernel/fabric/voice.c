@@ -515,8 +515,26 @@ static void bgdma_news_work(struct work_struct *work)
 	if (bgdma_news_true(news))
 		bgdma_news_tell(news);
 	atomic_dec(&news->flows->n_news);
+	bgdma_waiters_wake(&news->flows->news);
 	bgdma_busy_put(&news->flows->busy);
 	kfree(news);
+}
+
+/* Park until one of the news was seen to: BGDMA_STEP_WAIT, or _AGAIN. */
+static int bgdma_news_wait(struct bgdma_rx_flow *flow)
+{
+	struct bgdma_flows *flows = flow->ether->flows;
+	int ret = BGDMA_STEP_WAIT;
+
+	bgdma_slice_begin();
+	bgdma_stream_park(&flow->s, &flows->news, 0, BGDMA_KIND_CONTEXT,
+			  BGDMA_CTX_ANY);
+	if (atomic_read(&flows->n_news) < BGDMA_NEWS_MAX) {
+		bgdma_stream_unpark(&flow->s);
+		ret = BGDMA_STEP_AGAIN;
+	}
+	bgdma_slice_end();
+	return ret;
 }
 
 /*
@@ -533,7 +551,7 @@ static int bgdma_hear_gone(struct bgdma_rx_flow *flow,
 	    le32_to_cpu(gone->rank) >= flow->ether->part->size)
 		return BGDMA_STEP_DONE;
 	if (!atomic_add_unless(&flows->n_news, 1, BGDMA_NEWS_MAX))
-		return BGDMA_STEP_AGAIN;
+		return bgdma_news_wait(flow);
 	news = kmalloc(sizeof(*news), GFP_NOWAIT | __GFP_NOWARN);
 	if (!news) {
 		atomic_dec(&flows->n_news);
@@ -558,8 +576,8 @@ static int bgdma_hear_gone(struct bgdma_rx_flow *flow,
  * @p: packet, well-formed
  * @payload: its payload
  *
- * Context: process context, or inside a slice.
- * Return: BGDMA_STEP_DONE; _AGAIN: no memory yet.
+ * Context: process context, or inside a slice; owns the flow.
+ * Return: BGDMA_STEP_DONE; _WAIT: too much was said; _AGAIN: no memory yet.
  */
 int bgdma_hear(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
 	       const void *payload)
