@@ -221,6 +221,9 @@ TEST_F(forged, x1_a_state_that_lies_is_nothing)
 	LIE(s->runs = 2);
 	LIE(s->run[0].last = DIM);
 	LIE(s->run[0].first = 3);
+	LIE(s->end[0].lost = 1);
+	LIE(s->end[0].kernel = US);
+	LIE((s->end[1].kernel = US, s->end[1].known = 1));
 	EXPECT_COUNTED(RX_MALFORMED, n);
 	right.state.proof = 1;
 	frame_seal(&right.frame);

@@ -191,6 +191,49 @@ static bool fall_silent(struct link *l, struct end *e)
 	return !link_timeout(l, 600000);
 }
 
+/* What its next STATE that speaks of us says. */
+static bool speaks_of_us(int sock, struct bgdma_wire_end *end)
+{
+	struct state_frame state;
+	int n, i;
+
+	for (n = 0; n < 20; n++) {
+		if (!next_frame(sock, BGDMA_FRAME_STATE, &state, sizeof(state)))
+			return false;
+		for (i = 0; i < BGDMA_WIRE_ENDS; i++) {
+			*end = state.state.end[i];
+			if (end->kernel == US)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Ours, which is for whoever is at the other end. */
+static bool speak(int sock, const struct hello_frame *hello, uint32_t seq,
+		  uint32_t lost, uint32_t known)
+{
+	uint64_t them = hello->hello.hears[0];
+	struct state_frame state;
+
+	state_new(&state, PARTITION, US, seq, WE);
+	state.state.peers = 1;
+	state.state.peer[0] = them;
+	state.state.end[0] = (struct bgdma_wire_end) {
+		.kernel = them, .lost = lost, .known = known,
+	};
+	return send_state(sock, &state);
+}
+
+/* We are heard again, and say that we know. */
+static bool come_back(struct link *l, int sock, struct hello_frame *hello)
+{
+	struct bgdma_wire_end end;
+
+	return send_hello(sock, hello) && speaks_of_us(sock, &end) &&
+	       speak(sock, hello, 1, 0, end.lost) && until(way_to(l, WE));
+}
+
 /* All the time we were up as a peer, since we say HELLO so seldom. */
 TEST_F(data, x1_who_was_silent_for_long_is_heard_again)
 {
@@ -200,8 +243,85 @@ TEST_F(data, x1_who_was_silent_for_long_is_heard_again)
 	LANDS();
 	ASSERT_TRUE(fall_silent(&self->l, &self->e));
 	EXPECT_TRUE(peer_is(&self->l, BGDMA_PEER_UP));
+	EXPECT_TRUE(come_back(&self->l, self->sock, &self->hello));
+}
+
+/* It may not know that all of its own were given up: no way leads there before. */
+TEST_F(data, x3_who_was_silent_has_to_know)
+{
+	struct bgdma_desc d = put_to(&self->e.mem, 0, 64);
+	struct bgdma_wire_end end, again;
+
+	add(&self->f, &d, 0, 64, 0xaa);
+	LANDS();
+	ASSERT_TRUE(fall_silent(&self->l, &self->e));
 	ASSERT_TRUE(send_hello(self->sock, &self->hello));
+	ASSERT_TRUE(speaks_of_us(self->sock, &end));
+	EXPECT_NE(0, end.lost);
+	EXPECT_EQ(0, end.known);
+	/* That was another time, or nothing. */
+	ASSERT_TRUE(speak(self->sock, &self->hello, 1, 0, end.lost + 1));
+	ASSERT_TRUE(speaks_of_us(self->sock, &again));
+	ASSERT_TRUE(speaks_of_us(self->sock, &again));
+	EXPECT_EQ(end.lost, again.lost);
+	EXPECT_FALSE(way_to(&self->l, WE));
+	ASSERT_TRUE(speak(self->sock, &self->hello, 2, 0, end.lost));
 	EXPECT_TRUE(until(way_to(&self->l, WE)));
+}
+
+/* It was not heard there, though it heard us: whoever dealt with us is told. */
+TEST_F(data, x3_who_was_given_up_gives_up)
+{
+	struct end *e = &self->e;
+	struct bgdma_event event;
+	struct bgdma_wire_end end;
+	uint32_t i;
+
+	lease(&e->n, REC, e->rc, WE, 7);
+	ASSERT_TRUE(speak(self->sock, &self->hello, 1, 5, 0));
+	WORD();
+	EXPECT_EQ(BGDMA_E_PEER_DOWN,
+		  (int)counter_record(&e->n, REC, e->rc)->code);
+	ASSERT_TRUE(speaks_of_us(self->sock, &end));
+	EXPECT_EQ(5, end.known);
+	EXPECT_EQ(0, end.lost);
+	EXPECT_TRUE(until(way_to(&self->l, WE)));
+	/* What says so may be lost, so it is asked again, and that is all. */
+	for (i = 2; i < 5; i++) {
+		ASSERT_TRUE(speak(self->sock, &self->hello, i, 5, 0));
+		ASSERT_TRUE(speaks_of_us(self->sock, &end));
+		EXPECT_EQ(5, end.known);
+	}
+	EXPECT_TRUE(way_to(&self->l, WE));
+	EXPECT_FALSE(event_next(&e->n, &event));
+	/* Another time is another end. */
+	lease(&e->n, INJ, e->ic, WE, 7);
+	ASSERT_TRUE(speak(self->sock, &self->hello, i, 6, 0));
+	WORD();
+	EXPECT_EQ(BGDMA_E_PEER_DOWN,
+		  (int)counter_record(&e->n, INJ, e->ic)->code);
+	EXPECT_TRUE(until(way_to(&self->l, WE)));
+}
+
+/* Each has told its own already. */
+TEST_F(data, x3_both_gave_each_other_up)
+{
+	struct bgdma_desc d = put_to(&self->e.mem, 0, 64);
+	struct bgdma_wire_end end;
+	struct bgdma_event event;
+
+	add(&self->f, &d, 0, 64, 0xaa);
+	LANDS();
+	ASSERT_TRUE(fall_silent(&self->l, &self->e));
+	ASSERT_TRUE(send_hello(self->sock, &self->hello));
+	ASSERT_TRUE(speaks_of_us(self->sock, &end));
+	ASSERT_TRUE(speak(self->sock, &self->hello, 1, 5, end.lost));
+	EXPECT_TRUE(until(way_to(&self->l, WE)));
+	do {
+		ASSERT_TRUE(speaks_of_us(self->sock, &end));
+	} while (end.lost);
+	EXPECT_EQ(5, end.known);
+	EXPECT_FALSE(event_next(&self->e.n, &event));
 }
 
 /*
@@ -217,8 +337,7 @@ TEST_F(data, x3_what_was_dealt_with_does_not_land_again)
 	add(&self->f, &before, 0, 64, 0xaa);
 	LANDS();
 	ASSERT_TRUE(fall_silent(&self->l, &self->e));
-	ASSERT_TRUE(send_hello(self->sock, &self->hello));
-	ASSERT_TRUE(until(way_to(&self->l, WE)));
+	ASSERT_TRUE(come_back(&self->l, self->sock, &self->hello));
 	memset(self->e.mem.p, 0, 64);
 	/* Nor when it is known that the context lives. */
 	for (i = 1; i < 3; i++) {

@@ -10,10 +10,10 @@
 
 #include "link.h"
 
-/* A change waits so long for others that come with it. */
-#define BGDMA_TICK_STALE_MS	10
 /* Each kernel says again what it is, of which two may be lost. */
 #define BGDMA_STATE_MS		5000
+/* The same while another one is to confirm something. */
+#define BGDMA_STATE_ASK_MS	100
 
 static struct hlist_head *bgdma_kernel_bucket(struct bgdma_ether *ether,
 					      u64 number)
@@ -90,15 +90,46 @@ bool bgdma_kernel_nodes(struct bgdma_ether *ether, u64 number,
 	return kernel;
 }
 
+static void bgdma_kernel_forget(struct bgdma_ether *ether,
+				struct bgdma_kernel *kernel)
+{
+	hlist_del(&kernel->node);
+	ether->n_kernels--;
+	atomic_dec(&bgdma_net(ether->net)->n_kernels);
+	kfree(kernel);
+}
+
+/* For one that lives: the one goes that was gone for longest. */
+static void bgdma_kernels_room(struct bgdma_ether *ether)
+{
+	struct bgdma_kernel *kernel, *oldest = NULL;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
+		hlist_for_each_entry(kernel, &ether->kernels[i], node) {
+			if (kernel->left && !kernel->untold && !kernel->telling &&
+			    (!oldest ||
+			     time_before(kernel->heard, oldest->heard)))
+				oldest = kernel;
+		}
+	}
+	if (oldest)
+		bgdma_kernel_forget(ether, oldest);
+}
+
 static struct bgdma_kernel *bgdma_kernel_get(struct bgdma_ether *ether,
 					     u64 number)
 {
 	struct bgdma_kernel *kernel = bgdma_kernel_find(ether, number);
 	atomic_t *all = &bgdma_net(ether->net)->n_kernels;
 
-	/* Whose partitions these are pays for none of them: they are few. */
-	if (kernel || !atomic_add_unless(all, 1, BGDMA_KERNELS_MAX))
+	if (kernel)
 		return kernel;
+	/* Whose partitions these are pays for none of them: they are few. */
+	if (atomic_read(all) >= BGDMA_KERNELS_MAX)
+		bgdma_kernels_room(ether);
+	if (!atomic_add_unless(all, 1, BGDMA_KERNELS_MAX))
+		return NULL;
 	kernel = kzalloc(sizeof(*kernel), GFP_KERNEL);
 	if (!kernel) {
 		atomic_dec(all);
@@ -109,15 +140,6 @@ static struct bgdma_kernel *bgdma_kernel_get(struct bgdma_ether *ether,
 	hlist_add_head(&kernel->node, bgdma_kernel_bucket(ether, number));
 	ether->n_kernels++;
 	return kernel;
-}
-
-static void bgdma_kernel_forget(struct bgdma_ether *ether,
-				struct bgdma_kernel *kernel)
-{
-	hlist_del(&kernel->node);
-	ether->n_kernels--;
-	atomic_dec(&bgdma_net(ether->net)->n_kernels);
-	kfree(kernel);
 }
 
 /**
@@ -279,6 +301,7 @@ static void bgdma_state_send(struct bgdma_ether *ether, u32 flags)
 						    ether->part->size,
 						    state->run));
 	state->peers = cpu_to_le32(bgdma_state_peers(ether, state));
+	bgdma_lost_say(ether, state);
 	state->proof = cpu_to_le64(bgdma_ether_proof(ether, BGDMA_FRAME_STATE,
 						     state, sizeof(*state)));
 	bgdma_state_flood(ether, state, 0);
@@ -395,6 +418,8 @@ static void bgdma_state_news(struct bgdma_ether *ether,
 		kernel->untold = true;
 		bgdma_kernel_lost(ether, kernel->number);
 		change = true;
+	} else {
+		bgdma_lost_hear(ether, kernel);
 	}
 	if (!change)
 		return;
@@ -459,6 +484,19 @@ static u32 bgdma_ether_timeout(const struct bgdma_ether *ether)
 	return ms ?: BGDMA_LINK_TIMEOUT_MS;
 }
 
+/*
+ * May it be forgotten? One that was not heard may come back, and is to be told: when no
+ * link anywhere has so long a timeout it has given us up itself.
+ */
+static bool bgdma_kernel_over(const struct bgdma_kernel *kernel,
+			      unsigned long timeout)
+{
+	if (!kernel->bye)
+		timeout += msecs_to_jiffies(BGDMA_LINK_TIMEOUT_MAX);
+	return kernel->left && !kernel->untold && !kernel->telling &&
+	       time_after(jiffies, kernel->heard + timeout);
+}
+
 /* Who is gone is to be told of, and those that were are forgotten some time later. */
 static void bgdma_kernels_age(struct bgdma_ether *ether)
 {
@@ -478,11 +516,11 @@ static void bgdma_kernels_age(struct bgdma_ether *ether)
 				kernel->untold = true;
 				kernel->heard = jiffies;
 				bgdma_ways_stale(ether);
-			} else if (old && !kernel->untold && !kernel->telling) {
+			} else if (bgdma_kernel_over(kernel, timeout)) {
 				bgdma_kernel_forget(ether, kernel);
 				continue;
 			}
-			untold |= kernel->untold;
+			untold |= kernel->untold || kernel->missed;
 		}
 	}
 	if (untold)
@@ -517,6 +555,8 @@ void bgdma_ether_tick(struct work_struct *work)
 
 	mutex_lock(&ether->lock);
 	every = min(BGDMA_STATE_MS, bgdma_ether_timeout(ether) / 3);
+	if (bgdma_lost_waits(ether))
+		every = min(every, BGDMA_STATE_ASK_MS);
 	bgdma_ether_say(ether, every);
 	if (ether->stale)
 		bgdma_ways_update(ether);
@@ -536,7 +576,7 @@ static struct bgdma_kernel *bgdma_kernel_untold(struct bgdma_ether *ether)
 	lockdep_assert_held(&ether->lock);
 	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
 		hlist_for_each_entry(kernel, &ether->kernels[i], node) {
-			if (kernel->untold)
+			if (kernel->untold || kernel->missed)
 				return kernel;
 		}
 	}
@@ -554,23 +594,30 @@ void bgdma_ether_ends(struct work_struct *work)
 {
 	struct bgdma_ether *ether = container_of(work, struct bgdma_ether, ends);
 	struct bgdma_kernel *kernel;
+	const char *what;
 	bool bye;
 
 	mutex_lock(&ether->lock);
 	while ((kernel = bgdma_kernel_untold(ether))) {
 		bye = kernel->bye;
 		/* It stays, and nothing of it is heard, until all know of its end. */
+		what = kernel->untold ? "is gone" : "has given us up";
+		if (kernel->untold && !bye)
+			kernel->lost = ++ether->lost ?: ++ether->lost;
 		kernel->untold = false;
+		kernel->missed = false;
 		kernel->telling = true;
 		if (ether->stale)
 			bgdma_ways_update(ether);
 		mutex_unlock(&ether->lock);
-		pr_info_ratelimited("bgdma: partition %s: kernel %016llx is gone\n",
-				    ether->part->name, kernel->number);
+		pr_info_ratelimited("bgdma: partition %s: kernel %016llx %s\n",
+				    ether->part->name, kernel->number, what);
 		bgdma_kernel_gone(ether, kernel->number, bye);
 		cond_resched();
 		mutex_lock(&ether->lock);
 		kernel->telling = false;
+		/* And that this is done, if it waits for that. */
+		ether->tell = true;
 		if (!kernel->left)
 			bgdma_ways_stale(ether);
 	}

@@ -46,6 +46,8 @@
 #define BGDMA_LINK_HELLO_MS	1000
 #define BGDMA_LINK_HELLO_FAST_MS	100
 #define BGDMA_LINK_TIMEOUT_MS	10000
+/* The longest that anybody may set: control/policy.c. */
+#define BGDMA_LINK_TIMEOUT_MAX	3600000
 #define BGDMA_LINK_WINDOW	256
 
 /**
@@ -201,6 +203,11 @@ struct bgdma_ways;
  * @bye: it said so, and so will not come back
  * @untold: bgdma_kernel_gone() is to be called
  * @telling: it is being called: no way leads there, though it may have come back
+ * @missed: it gave us up, and bgdma_kernel_gone() is to be called for that
+ * @lost: the number of its end here, until it is known to know; or 0
+ * @asks: the number of our end there, as long as it says that; or 0
+ * @known: the last of these
+ * @said: our STATE that last spoke of any of them
  * @index: of it among the owners of the ways that are being made
  * @state: its last; of one that only said HELLO made up
  */
@@ -213,9 +220,17 @@ struct bgdma_kernel {
 	bool bye;
 	bool untold;
 	bool telling;
+	bool missed;
+	u32 lost;
+	u32 asks;
+	u32 known;
+	u32 said;
 	u16 index;
 	struct bgdma_wire_state state;
 };
+
+/* A change waits so long for others that come with it. */
+#define BGDMA_TICK_STALE_MS	10
 
 /* Buckets of ether.kernels, as a power of two. */
 #define BGDMA_KERNEL_BITS	7
@@ -242,6 +257,7 @@ struct bgdma_kernel {
  * @kernels: struct bgdma_kernel by number; @lock
  * @n_kernels: so many
  * @seq: of our last STATE
+ * @lost: number of the last end of a kernel that was not heard
  * @told: when it was sent, in jiffies
  * @tell: it is to be sent again
  */
@@ -265,6 +281,7 @@ struct bgdma_ether {
 	struct hlist_head kernels[1 << BGDMA_KERNEL_BITS];
 	u32 n_kernels;
 	u32 seq;
+	u32 lost;
 	unsigned long told;
 	bool tell;
 	struct bgdma_flows *flows;
@@ -350,6 +367,17 @@ void bgdma_kernel_bye(struct bgdma_ether *ether);
 void bgdma_kernels_free(struct bgdma_ether *ether);
 void bgdma_ether_tick(struct work_struct *work);
 void bgdma_ether_ends(struct work_struct *work);
+
+/* lost.c */
+bool bgdma_lost_waits(const struct bgdma_ether *ether);
+void bgdma_lost_say(struct bgdma_ether *ether, struct bgdma_wire_state *state);
+void bgdma_lost_hear(struct bgdma_ether *ether, struct bgdma_kernel *kernel);
+
+/* No way leads there, whatever it says. */
+static inline bool bgdma_kernel_shut(const struct bgdma_kernel *kernel)
+{
+	return kernel->left || kernel->telling || kernel->missed || kernel->lost;
+}
 
 /* frame.c */
 void bgdma_frame_init(u16 ethertype);

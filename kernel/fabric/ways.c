@@ -173,7 +173,7 @@ static int bgdma_ways_owners(struct bgdma_ether *ether, struct bgdma_ways *ways)
 	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
 		hlist_for_each_entry(kernel, &ether->kernels[i], node) {
 			kernel->index = BGDMA_OWNER_NONE;
-			if (kernel->left || kernel->telling)
+			if (bgdma_kernel_shut(kernel))
 				continue;
 			ways->owner[n].entry = kernel;
 			ways->owner[n].kernel = kernel->number;

@@ -124,6 +124,21 @@ bool bgdma_wire_hello_check(const struct bgdma_wire_hello *hello)
 				     size);
 }
 
+static bool bgdma_wire_ends_check(const struct bgdma_wire_end *end)
+{
+	u32 i;
+
+	for (i = 0; i < BGDMA_WIRE_ENDS && end[i].kernel; i++) {
+		if (!end[i].lost && !end[i].known)
+			return false;
+	}
+	for (; i < BGDMA_WIRE_ENDS; i++) {
+		if (end[i].kernel || end[i].lost || end[i].known)
+			return false;
+	}
+	return true;
+}
+
 /**
  * bgdma_wire_state_check() - can a STATE be what a kernel says?
  * @state: all of it
@@ -134,6 +149,7 @@ bool bgdma_wire_state_check(const struct bgdma_wire_state *state, u32 size)
 	return state->kernel && state->seq &&
 	       le32_to_cpu(state->peers) <= BGDMA_WIRE_PEERS &&
 	       !(le32_to_cpu(state->flags) & ~BGDMA_WIRE_STATE_FLAGS) &&
+	       bgdma_wire_ends_check(state->end) &&
 	       bgdma_wire_runs_check(state->run, le32_to_cpu(state->runs),
 				     size);
 }

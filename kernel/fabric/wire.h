@@ -275,6 +275,24 @@ struct bgdma_wire_hello {
 /* Kernels that one STATE can name. */
 #define BGDMA_WIRE_PEERS	64
 
+/* Of so many one STATE can say that they were given up, or know that they gave up. */
+#define BGDMA_WIRE_ENDS		8
+
+/**
+ * struct bgdma_wire_end - one kernel gave up another, which lives
+ * @kernel: the other one; 0: none, and none follows
+ * @lost: it was not heard for the timeout, so all that lived there is gone for whoever
+ *	lives here: a number for each time; 0, when it is known to know
+ * @known: the last @lost that it said of this one: all there are gone here, too; or 0
+ *
+ * No way leads from one to the other until both know.
+ */
+struct bgdma_wire_end {
+	__le64 kernel;
+	__le32 lost;
+	__le32 known;
+};
+
 /* bgdma_wire_state.flags */
 #define BGDMA_WIRE_STATE_BYE	0x01	/* it leaves: whoever was there is gone */
 #define BGDMA_WIRE_STATE_FLAGS	0x01
@@ -291,6 +309,7 @@ struct bgdma_wire_hello {
  * @peer: kernels that a link leads to from there, and which hear it. A way from a
  *	node to the next one is open if both live in one kernel, or if that of the
  *	first names that of the next
+ * @end: kernels that it gave up, or that gave it up
  *
  * Who gets one that is news passes it on to its other peers.
  */
@@ -303,6 +322,7 @@ struct bgdma_wire_state {
 	__le32 flags;
 	struct bgdma_wire_run run[BGDMA_WIRE_RUNS];
 	__le64 peer[BGDMA_WIRE_PEERS];
+	struct bgdma_wire_end end[BGDMA_WIRE_ENDS];
 };
 
 #endif /* _BGDMA_WIRE_H */

@@ -198,7 +198,7 @@ static uint32_t told_head(const struct bgdma_frame *f)
 		return HEAD;
 	if (f->type == BGDMA_FRAME_HELLO)
 		return HEAD + 848;
-	return f->type == BGDMA_FRAME_STATE ? HEAD + 1056 : 0;
+	return f->type == BGDMA_FRAME_STATE ? HEAD + 1184 : 0;
 }
 
 /* Sums that are right, so that more is looked at. */
@@ -349,13 +349,27 @@ static void hello(struct input *in)
 	free(h);
 }
 
+static bool told_ends(const struct bgdma_wire_end *end)
+{
+	static const struct bgdma_wire_end none;
+	unsigned int n = BGDMA_WIRE_ENDS;
+
+	while (n && !memcmp(&end[n - 1], &none, sizeof(none)))
+		n--;
+	while (n--)
+		if (!end[n].kernel || !(end[n].lost | end[n].known))
+			return false;
+	return true;
+}
+
 static void state(struct input *in)
 {
 	struct bgdma_wire_state *s = calloc(1, sizeof(*s));
 	uint8_t how = (uint8_t)take(in, 1);
 	uint32_t size = 1 + (uint32_t)take(in, 3);
+	uint32_t i;
 
-	must(s && sizeof(*s) == 1056);
+	must(s && sizeof(*s) == 1184);
 	if (how & 1) {
 		s->kernel = take(in, 1);
 		s->seq = (uint32_t)take(in, 1);
@@ -363,11 +377,16 @@ static void state(struct input *in)
 		s->peers = (uint32_t)take(in, 1);
 		s->flags = (uint32_t)take(in, 1);
 		runs(in, s->run, s->runs);
+		for (i = 0; i < (how >> 1) % 16U && i < BGDMA_WIRE_ENDS; i++) {
+			s->end[i].kernel = take(in, 1);
+			s->end[i].lost = (uint32_t)take(in, 1);
+			s->end[i].known = (uint32_t)take(in, 1) % 4;
+		}
 	}
 	any_bytes(in, s, sizeof(*s), how & 1);
 	must(bgdma_wire_state_check(s, size) ==
 	     (s->kernel && s->seq && s->peers <= 64 && s->flags < 2 &&
-	      told_runs(s->run, s->runs, size)));
+	      told_ends(s->end) && told_runs(s->run, s->runs, size)));
 	free(s);
 }
 

@@ -554,6 +554,22 @@ local function show_hello(frame, tree)
 		h.heard))
 end
 
+local function show_ends(frame, tree, at)
+	local size, last = wire.END.size
+	for from = at, at + (wire.ENDS - 1) * size, size do
+		local e = read(wire.END, frame.raw, from)
+		local named = frame.raw:sub(from + 1, from + 8) ~= ("\0"):rep(8)
+		local said = e.lost + e.known > 0
+		if named or said then
+			show(wire.END, frame, tree:add(frame.tvb(from, size), "Given up"), from, e)
+		end
+		if named ~= said or (last and named) then
+			complain(frame, tree, "such an end cannot be")
+		end
+		last = not named
+	end
+end
+
 local function show_state(frame, tree)
 	local at = FRAME.size
 	local sub = tree:add(frame.tvb(at, wire.STATE_SIZE), "STATE")
@@ -565,9 +581,9 @@ local function show_state(frame, tree)
 	at = at + wire.STATE.size
 	local nodes = show_runs(frame, sub, at, s.runs, wire.NODES_MAX)
 	show_kernels(frame, sub, own.peer, at + wire.RUNS * wire.RUN.size, s.peers, wire.PEERS)
+	show_ends(frame, sub, at + wire.RUNS * wire.RUN.size + wire.PEERS * 8)
 	table.insert(frame.words, string.format("%s, number %d, nodes %s, peers %d%s",
-		kernel(frame, sub, FRAME.size), s.seq, nodes or "?", s.peers,
-		bit(s.flags, 0) and ", leaves" or ""))
+		kernel(frame, sub, FRAME.size), s.seq, nodes or "?", s.peers, bit(s.flags, 0) and ", leaves" or ""))
 end
 
 local SHOW = {[DATA] = show_data, [ACK] = show_ack, [HELLO] = show_hello,

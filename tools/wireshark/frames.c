@@ -258,6 +258,7 @@ static void state(void)
 	s->peers = 3;
 	s->flags = BGDMA_WIRE_STATE_BYE;
 	fill(s->peer, s->peers * sizeof(s->peer[0]));
+	fill(s->end, 2 * sizeof(s->end[0]));
 	finish();
 }
 

@@ -135,6 +135,11 @@ static const struct member state_members[] = {
 	NUMBER(bgdma_wire_state, peers), NUMBER(bgdma_wire_state, flags),
 };
 
+static const struct member end_members[] = {
+	NUMBER(bgdma_wire_end, kernel), NUMBER(bgdma_wire_end, lost),
+	NUMBER(bgdma_wire_end, known),
+};
+
 static const struct member run_members[] = {
 	NUMBER(bgdma_wire_run, first), NUMBER(bgdma_wire_run, last),
 };
@@ -167,6 +172,7 @@ void told_complete(void)
 	COMPLETE(gone_members, sizeof(struct bgdma_wire_gone));
 	COMPLETE(hello_members, offsetof(struct bgdma_wire_hello, run));
 	COMPLETE(state_members, offsetof(struct bgdma_wire_state, run));
+	COMPLETE(end_members, sizeof(struct bgdma_wire_end));
 	COMPLETE(run_members, sizeof(struct bgdma_wire_run));
 }
 
@@ -276,6 +282,14 @@ static void tell_runs(const struct bgdma_wire_run *run, unsigned int n)
 		TELL("run.", run_members, run++);
 }
 
+static void tell_ends(const struct bgdma_wire_end *end)
+{
+	unsigned int i;
+
+	for (i = 0; i < BGDMA_WIRE_ENDS && end[i].kernel; i++)
+		TELL("end.", end_members, end + i);
+}
+
 static void tell_kernels(const char *field, const __le64 *kernel, unsigned int n)
 {
 	while (n--)
@@ -305,6 +319,7 @@ void tell_frame(const union frame *u)
 		TELL("state.", state_members, state);
 		tell_runs(state->run, state->runs);
 		tell_kernels("bgdma.state.peer", state->peer, state->peers);
+		tell_ends(state->end);
 		break;
 	}
 }

@@ -5,7 +5,7 @@
 -- tools/check/wireshark holds this file against these headers.
 
 local NONE = 0xffffffff
-local RUNS, HEARD, PEERS, SACK, INLINE_MAX = 64, 32, 64, 256, 24
+local RUNS, HEARD, PEERS, ENDS, SACK, INLINE_MAX = 64, 32, 64, 8, 256, 24
 
 -- ------------------------------------------------------------------------
 -- Words
@@ -226,7 +226,7 @@ local GONE = struct("bgdma.gone", {
 	{"ctx", "uint16"}, {"resv", "uint16"},
 })
 
--- Without the lists, which have room for RUNS, HEARD and PEERS.
+-- Without the lists, which have room for RUNS, HEARD, PEERS and ENDS.
 local HELLO = struct("bgdma.hello", {
 	{"kernel", "uint64", HEX}, {"proof", "uint64", HEX},
 	{"name", "stringz", {size = 32}}, {"dims", "uint32", {count = 3}},
@@ -241,8 +241,12 @@ local STATE = struct("bgdma.state", {
 })
 local RUN = struct("bgdma.run", {{"first", "uint32"}, {"last", "uint32"}})
 
+local END = struct("bgdma.end", {
+	{"kernel", "uint64", HEX}, {"lost", "uint32"}, {"known", "uint32"},
+})
+
 local HELLO_SIZE = HELLO.size + RUNS * RUN.size + HEARD * 8
-local STATE_SIZE = STATE.size + RUNS * RUN.size + PEERS * 8
+local STATE_SIZE = STATE.size + RUNS * RUN.size + PEERS * 8 + ENDS * END.size
 
 -- What payload is, by the kind of its packet.
 local TELLS = {[2] = ANSWER, [3] = EVENT, [5] = GONE}
@@ -275,7 +279,7 @@ end
 
 return {
 	MAGIC = 0x4742, VERSION = 1, NONE = NONE, RUNS = RUNS, HEARD = HEARD,
-	PEERS = PEERS, SACK = SACK, RESULTS = 32, SPAN = 64, LENGTH_MAX = 2 ^ 30,
+	PEERS = PEERS, ENDS = ENDS, SACK = SACK, RESULTS = 32, SPAN = 64, LENGTH_MAX = 2 ^ 30,
 	INLINE_MAX = INLINE_MAX, PACKET_MAX = 4096, ATOMIC_MAX = 256,
 	RGET_MAX = 16, DIM_MAX = 1024, NODES_MAX = 2 ^ 24, HELLO_MAX = 60000,
 	MTU_MAX = 65535,
@@ -286,6 +290,6 @@ return {
 	FRAME = FRAME, DESC = DESC, DESC_AT = DESC_AT, DESC_INLINE = DESC_INLINE,
 	DESC_END = DESC_END, DESC_SIZE = DESC_SIZE, PACKET = PACKET, ACK = ACK,
 	RESULT = RESULT, TELLS = TELLS, HELLO = HELLO, HELLO_SIZE = HELLO_SIZE,
-	STATE = STATE, STATE_SIZE = STATE_SIZE, RUN = RUN,
+	STATE = STATE, STATE_SIZE = STATE_SIZE, RUN = RUN, END = END,
 	fields = fields, number = number, read = read, bit = bit,
 }
