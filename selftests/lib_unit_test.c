@@ -287,6 +287,17 @@ TEST(explain_event)
 		     "object (BGDMA_E_RIGHTS): peer rank 4 context 0, offset "
 		     "1, bound 2", buf);
 
+	/* What broke between others, of which only they know more. */
+	event.type = BGDMA_EVENT_CLASS;
+	event.code = BGDMA_E_ABORTED;
+	event.kind = BGDMA_KIND_CLASS;
+	event.object = 3;
+	event.bound = 70;
+	bgdma_explain_event(&event, buf, sizeof(buf));
+	EXPECT_STREQ("class 3 broke: other side of the transfer failed "
+		     "(BGDMA_E_ABORTED): peer rank 4 context 0, instance 70",
+		     buf);
+
 	event.type = 77;
 	EXPECT_GT(bgdma_explain_event(&event, buf, sizeof(buf)), 0);
 	EXPECT_NE(NULL, strstr(buf, "unknown type 77"));

@@ -181,7 +181,10 @@ static void text_place(struct text *text, unsigned int code, uint64_t offset,
 		text_add(text, ", value %" PRId64, (int64_t)offset);
 		break;
 	case BGDMA_E_ABORTED:
-		text_add(text, ", offset %" PRIu64 ", because: ", offset);
+		text_add(text, ", offset %" PRIu64, offset);
+		if (!bound)
+			break;
+		text_add(text, ", because: ");
 		text_code(text, (unsigned int)bound);
 		break;
 	default:
@@ -237,6 +240,22 @@ static void text_transfer(struct text *text, const struct bgdma_event *event)
 			 (uint64_t)event->transfer_id, (uint64_t)event->cookie);
 }
 
+/* A class of which nothing more comes, or a result of it that was lost. */
+static void text_class(struct text *text, const struct bgdma_event *event)
+{
+	text_object(text, event->kind, event->object);
+	if (event->transfer_id) {
+		text_add(text, ": a result had nowhere to land");
+		text_transfer(text, event);
+		return;
+	}
+	text_add(text, " broke: ");
+	text_code(text, event->code);
+	text_add(text, ": ");
+	text_peer(text, event->peer_rank, event->peer_ctx);
+	text_add(text, ", instance %" PRIu64, (uint64_t)event->bound);
+}
+
 int bgdma_explain_event(const struct bgdma_event *event, char *buf, size_t size)
 {
 	struct text text = { .buf = buf, .size = size };
@@ -272,10 +291,7 @@ int bgdma_explain_event(const struct bgdma_event *event, char *buf, size_t size)
 		text_transfer(&text, event);
 		break;
 	case BGDMA_EVENT_CLASS:
-		text_object(&text, event->kind, event->object);
-		text_add(&text, event->transfer_id ?
-			 ": a result had nowhere to land" : " broke");
-		text_transfer(&text, event);
+		text_class(&text, event);
 		break;
 	default:
 		text_add(&text, "event of unknown type %u", event->type);
