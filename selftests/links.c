@@ -152,15 +152,25 @@ void links_hasty(void)
 }
 
 /* The bridge hands on to a port what it has learned to be there, or what is flooded. */
-void links_cut(uint32_t rank, bool cut)
+static void port_set(uint32_t rank, const char *what)
 {
 	int from = here();
 
 	must(setns(home, CLONE_NEWNET) ? -errno : 0);
-	shell("/usr/bin/ip link set bg%u type bridge_slave learning %s flood %s fdb_flush",
-	      rank, cut ? "off" : "on", cut ? "off" : "on");
+	shell("/usr/bin/ip link set bg%u type bridge_slave %s fdb_flush", rank, what);
 	must(setns(from, CLONE_NEWNET) ? -errno : 0);
 	close(from);
+}
+
+void links_cut(uint32_t rank, bool cut)
+{
+	port_set(rank, cut ? "learning off flood off" : "learning on flood on");
+}
+
+void links_deaf(uint32_t rank, bool deaf)
+{
+	port_set(rank, deaf ? "learning off flood off mcast_flood off bcast_flood off" :
+			      "learning on flood on mcast_flood on bcast_flood on");
 }
 
 void links_down(uint32_t rank)

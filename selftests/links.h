@@ -41,6 +41,9 @@ void links_hasty(void);
  */
 void links_cut(uint32_t rank, bool cut);
 
+/* It hears nothing any more, and is heard. */
+void links_deaf(uint32_t rank, bool deaf);
+
 /* The device of a node is down: there is no way from there. */
 void links_down(uint32_t rank);
 
