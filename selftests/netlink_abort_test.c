@@ -159,6 +159,43 @@ TEST_F(data, dma2_cancelled_before_it_was_sent)
 	EXPECT_EQ(BGDMA_OK, outcome(&self->e.inj, seq));
 }
 
+/* We take two frames at most, and say nothing for longer than the timeout. */
+static int close_window(struct link *l)
+{
+	struct nl_msg *msg = request(l, BGDMA_CMD_LINK_SET, NLM_F_ACK);
+	struct answer a = { 0 };
+
+	nla_put_string(msg, BGDMA_A_LINK_PARTITION, PARTITION);
+	nla_put_u32(msg, BGDMA_A_LINK_IFINDEX, if_nametoindex("veth0"));
+	nla_put_u32(msg, BGDMA_A_LINK_WINDOW, 2);
+	nla_put_u32(msg, BGDMA_A_LINK_TIMEOUT_MS, 700);
+	return ask(l, msg, &a);
+}
+
+/* Its owner asked for its end: that the rest of it is lost is no error any more. */
+TEST_F(data, dma2_x3_cancelled_and_then_lost)
+{
+	struct bgdma_desc d = d_put(WE, self->e.mem.handle, 0, 3, 0, PAIR_BYTES);
+	__u64 seq;
+
+	ASSERT_EQ(0, close_window(&self->l));
+	counter_add(&self->e.n, INJ, self->e.ic, PAIR_BYTES);
+	d.inj_ctr = self->e.ic;
+	seq = inject(&self->e.inj, &d);
+	ASSERT_TRUE(until(load(&self->e.inj.kern->state) == BGDMA_FIFO_BLOCKED));
+	ASSERT_LT(0, cancel(&self->e.inj, 0, seq));
+	/* Nothing was dealt with, but we are there. */
+	EXPECT_TRUE(until(({
+		send_hello(self->sock, &self->hello);
+		usleep(20000);
+		load(&self->e.inj.kern->done) > seq ||
+			load(&self->e.inj.kern->state) == BGDMA_FIFO_ERROR;
+	})));
+	EXPECT_EQ(BGDMA_OK, outcome(&self->e.inj, seq));
+	EXPECT_TRUE(counter_error(&self->e.n, INJ, self->e.ic));
+	EXPECT_EQ(0, value(&self->e.n, INJ, self->e.ic));
+}
+
 /* What is known to have no room there waits, however much of it was dealt with. */
 TEST_F(data, dma3_held_is_blocked)
 {

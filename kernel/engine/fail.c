@@ -94,14 +94,18 @@ void bgdma_op_fail(struct bgdma_stream *s)
  * @s: stream; who owns it is at another transfer, or at none
  * @at: stands for it, as it was at this transfer; at->x.fault says why
  * @left: bytes that its injection counter still has to lose
+ * @given_up: the stream had ended it before, and has told why to whom it tells that
  *
  * The other side knows: it said so, or is gone.
  */
-void bgdma_late_fail(struct bgdma_stream *s, struct bgdma_stream *at, u32 left)
+void bgdma_late_fail(struct bgdma_stream *s, struct bgdma_stream *at, u32 left,
+		     bool given_up)
 {
+	bgdma_inj_fail_counter(at, left);
+	if (given_up)
+		return;
 	bgdma_stat_add(s->stats.errors, 1);
 	trace_bgdma_error(at);
-	bgdma_inj_fail_counter(at, left);
 	bgdma_fail_tell(s, at);
 }
 

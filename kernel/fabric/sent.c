@@ -104,7 +104,8 @@ void bgdma_sent_check(struct bgdma_tx *tx, struct bgdma_sent *sent)
 	if (sent->told)
 		;	/* the stream has seen to it */
 	else if (sent->code)
-		bgdma_late_fail(tx->s, bgdma_sent_late(tx, sent), sent->left);
+		bgdma_late_fail(tx->s, bgdma_sent_late(tx, sent), sent->left,
+				sent->given_up);
 	else if (sent->desc.route & BGDMA_ROUTE_DEPOSIT)
 		/* What goes to many has left, once, when the last has it. */
 		bgdma_inj_count(bgdma_sent_late(tx, sent), sent->left);
