@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 
 #include "kselftest_harness.h"
-#include "fault.h"
+#include "fault_fixture.h"
 
 #define PIN_PAGES	16UL
 
@@ -442,23 +442,7 @@ static const struct faulty calls[] = {
 	FAULTY("NOTIFY", prepare_notify, call_notify, undo_bind),
 };
 
-FIXTURE(fault)
-{
-	int unused;
-};
-
-FIXTURE_SETUP(fault)
-{
-	const char *why = faults_begin();
-
-	if (why)
-		SKIP(return, "%s", why);
-	world_new();
-}
-
-FIXTURE_TEARDOWN(fault)
-{
-}
+FIXTURE_FAULT(world_new)
 
 /* Calls that neither allocate nor copy see none. */
 TEST_F_TIMEOUT(fault, every_call, 600)

@@ -4,7 +4,7 @@
  * whole, or not at all.
  */
 #include "kselftest_harness.h"
-#include "fault.h"
+#include "fault_fixture.h"
 
 static struct {
 	struct node n;
@@ -139,25 +139,14 @@ static const struct faulty mappings[] = {
 	FAULTY("region", prepare_region, call_mmap, undo_region),
 };
 
-FIXTURE(fault)
+static void world_new(void)
 {
-	int unused;
-};
-
-FIXTURE_SETUP(fault)
-{
-	const char *why = faults_begin();
-
-	if (why)
-		SKIP(return, "%s", why);
 	memset(&w, 0, sizeof(w));
 	partition_new("4x1x1", "");
 	node_new(&w.n, 0);
 }
 
-FIXTURE_TEARDOWN(fault)
-{
-}
+FIXTURE_FAULT(world_new)
 
 TEST_F_TIMEOUT(fault, every_mapping, 600)
 {

@@ -5,7 +5,7 @@
 #include <liburing.h>
 
 #include "kselftest_harness.h"
-#include "fault.h"
+#include "fault_fixture.h"
 
 static struct {
 	struct node n;
@@ -68,18 +68,10 @@ static void undo_wait(void)
 	hit_clear(&w.n, REC, w.counter);
 }
 
-FIXTURE(fault)
-{
-	int unused;
-};
-
-FIXTURE_SETUP(fault)
+static void world_new(void)
 {
 	struct bgdma_query q = { .size = sizeof(q) };
-	const char *why = faults_begin();
 
-	if (why)
-		SKIP(return, "%s", why);
 	memset(&w, 0, sizeof(w));
 	partition_new("4x1x1", "");
 	node_new(&w.n, 0);
@@ -89,11 +81,7 @@ FIXTURE_SETUP(fault)
 	must(io_uring_queue_init(8, &w.ring, 0));
 }
 
-FIXTURE_TEARDOWN(fault)
-{
-	if (w.ring.ring_fd > 0)
-		io_uring_queue_exit(&w.ring);
-}
+FIXTURE_FAULT(world_new)
 
 TEST_F_TIMEOUT(fault, uring_wait, 120)
 {
