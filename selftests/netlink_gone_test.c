@@ -4,7 +4,7 @@
  * told all the same. netlink_data.h.
  */
 #include "kselftest_harness.h"
-#include "netlink_flow.h"
+#include "netlink_gone.h"
 
 static bool leave(int sock)
 {
@@ -13,28 +13,6 @@ static bool leave(int sock)
 	state_new(&state, PARTITION, US, 9, WE);
 	state.state.flags = BGDMA_WIRE_STATE_BYE;
 	return send_state(sock, &state);
-}
-
-/* The word about our node, and about no other. */
-#define WORD() do { \
-	struct bgdma_event e_; \
-\
-	ASSERT_TRUE(event_wait(&self->e.n, BGDMA_EVENT_PEER_DOWN, &e_)); \
-	EXPECT_EQ(WE, e_.peer_rank); \
-	EXPECT_EQ(WE, e_.bound); \
-	EXPECT_EQ(BGDMA_CTX_ANY, e_.peer_ctx); \
-	EXPECT_EQ(0, e_.peer_incarnation); \
-	EXPECT_FALSE(event_next(&self->e.n, &e_)); \
-} while (0)
-
-static void lease(struct node *n, __u32 kind, __u32 handle, __u32 rank,
-		  __u16 ctx)
-{
-	struct bgdma_counter_cell *c = cell(n, kind, handle);
-
-	store(&n->uctl->leases, 1);
-	store(&c->lease_ctx, ctx);
-	store(&c->lease_peer, rank);
 }
 
 /* ---- Counters ------------------------------------------------------------ */
@@ -160,9 +138,6 @@ TEST_F(data, x3_who_had_not_answered_yet)
 /* Of whose user those were nobody knows here. */
 TEST_F(data, x3_who_watches)
 {
-	const struct bgdma_attach watch = {
-		.flags = BGDMA_ATTACH_WATCH, .ctx = BGDMA_CTX_ANY,
-	};
 	struct bgdma_event event;
 	struct node n;
 
@@ -173,192 +148,6 @@ TEST_F(data, x3_who_watches)
 	EXPECT_FALSE(event_next(&n, &event));
 	EXPECT_FALSE(event_next(&self->e.n, &event));
 	node_close(&n);
-}
-
-/* ---- Who comes back ------------------------------------------------------- */
-
-/* We are not heard for so long that we are gone; all that dealt with us are told. */
-static bool fall_silent(struct link *l, struct end *e)
-{
-	struct bgdma_event event;
-
-	if (link_timeout(l, 1000) || !until(!way_to(l, WE)))
-		return false;
-	do {
-		if (!event_wait(&e->n, BGDMA_EVENT_PEER_DOWN, &event))
-			return false;
-	} while (event.peer_ctx != BGDMA_CTX_ANY);
-	return !link_timeout(l, 600000);
-}
-
-/* What its next STATE that speaks of us says. */
-static bool speaks_of_us(int sock, struct bgdma_wire_end *end)
-{
-	struct state_frame state;
-	int n, i;
-
-	for (n = 0; n < 20; n++) {
-		if (!next_frame(sock, BGDMA_FRAME_STATE, &state, sizeof(state)))
-			return false;
-		for (i = 0; i < BGDMA_WIRE_ENDS; i++) {
-			*end = state.state.end[i];
-			if (end->kernel == US)
-				return true;
-		}
-	}
-	return false;
-}
-
-/* Ours, which is for whoever is at the other end. */
-static bool speak(int sock, const struct hello_frame *hello, uint32_t seq,
-		  uint32_t lost, uint32_t known)
-{
-	uint64_t them = hello->hello.hears[0];
-	struct state_frame state;
-
-	state_new(&state, PARTITION, US, seq, WE);
-	state.state.peers = 1;
-	state.state.peer[0] = them;
-	state.state.end[0] = (struct bgdma_wire_end) {
-		.kernel = them, .lost = lost, .known = known,
-	};
-	return send_state(sock, &state);
-}
-
-/* We are heard again, and say that we know. */
-static bool come_back(struct link *l, int sock, struct hello_frame *hello)
-{
-	struct bgdma_wire_end end;
-
-	return send_hello(sock, hello) && speaks_of_us(sock, &end) &&
-	       speak(sock, hello, 1, 0, end.lost) && until(way_to(l, WE));
-}
-
-/* All the time we were up as a peer, since we say HELLO so seldom. */
-TEST_F(data, x1_who_was_silent_for_long_is_heard_again)
-{
-	struct bgdma_desc d = put_to(&self->e.mem, 0, 64);
-
-	add(&self->f, &d, 0, 64, 0xaa);
-	LANDS();
-	ASSERT_TRUE(fall_silent(&self->l, &self->e));
-	EXPECT_TRUE(peer_is(&self->l, BGDMA_PEER_UP));
-	EXPECT_TRUE(come_back(&self->l, self->sock, &self->hello));
-}
-
-/* It may not know that all of its own were given up: no way leads there before. */
-TEST_F(data, x3_who_was_silent_has_to_know)
-{
-	struct bgdma_desc d = put_to(&self->e.mem, 0, 64);
-	struct bgdma_wire_end end, again;
-
-	add(&self->f, &d, 0, 64, 0xaa);
-	LANDS();
-	ASSERT_TRUE(fall_silent(&self->l, &self->e));
-	ASSERT_TRUE(send_hello(self->sock, &self->hello));
-	ASSERT_TRUE(speaks_of_us(self->sock, &end));
-	EXPECT_NE(0, end.lost);
-	EXPECT_EQ(0, end.known);
-	/* That was another time, or nothing. */
-	ASSERT_TRUE(speak(self->sock, &self->hello, 1, 0, end.lost + 1));
-	ASSERT_TRUE(speaks_of_us(self->sock, &again));
-	ASSERT_TRUE(speaks_of_us(self->sock, &again));
-	EXPECT_EQ(end.lost, again.lost);
-	EXPECT_FALSE(way_to(&self->l, WE));
-	ASSERT_TRUE(speak(self->sock, &self->hello, 2, 0, end.lost));
-	EXPECT_TRUE(until(way_to(&self->l, WE)));
-}
-
-/* It was not heard there, though it heard us: whoever dealt with us is told. */
-TEST_F(data, x3_who_was_given_up_gives_up)
-{
-	struct end *e = &self->e;
-	struct bgdma_event event;
-	struct bgdma_wire_end end;
-	uint32_t i;
-
-	lease(&e->n, REC, e->rc, WE, 7);
-	ASSERT_TRUE(speak(self->sock, &self->hello, 1, 5, 0));
-	WORD();
-	EXPECT_EQ(BGDMA_E_PEER_DOWN,
-		  (int)counter_record(&e->n, REC, e->rc)->code);
-	ASSERT_TRUE(speaks_of_us(self->sock, &end));
-	EXPECT_EQ(5, end.known);
-	EXPECT_EQ(0, end.lost);
-	EXPECT_TRUE(until(way_to(&self->l, WE)));
-	/* What says so may be lost, so it is asked again, and that is all. */
-	for (i = 2; i < 5; i++) {
-		ASSERT_TRUE(speak(self->sock, &self->hello, i, 5, 0));
-		ASSERT_TRUE(speaks_of_us(self->sock, &end));
-		EXPECT_EQ(5, end.known);
-	}
-	EXPECT_TRUE(way_to(&self->l, WE));
-	EXPECT_FALSE(event_next(&e->n, &event));
-	/* Another time is another end. */
-	lease(&e->n, INJ, e->ic, WE, 7);
-	ASSERT_TRUE(speak(self->sock, &self->hello, i, 6, 0));
-	WORD();
-	EXPECT_EQ(BGDMA_E_PEER_DOWN,
-		  (int)counter_record(&e->n, INJ, e->ic)->code);
-	EXPECT_TRUE(until(way_to(&self->l, WE)));
-}
-
-/* Each has told its own already. */
-TEST_F(data, x3_both_gave_each_other_up)
-{
-	struct bgdma_desc d = put_to(&self->e.mem, 0, 64);
-	struct bgdma_wire_end end;
-	struct bgdma_event event;
-
-	add(&self->f, &d, 0, 64, 0xaa);
-	LANDS();
-	ASSERT_TRUE(fall_silent(&self->l, &self->e));
-	ASSERT_TRUE(send_hello(self->sock, &self->hello));
-	ASSERT_TRUE(speaks_of_us(self->sock, &end));
-	ASSERT_TRUE(speak(self->sock, &self->hello, 1, 5, end.lost));
-	EXPECT_TRUE(until(way_to(&self->l, WE)));
-	do {
-		ASSERT_TRUE(speaks_of_us(self->sock, &end));
-	} while (end.lost);
-	EXPECT_EQ(5, end.known);
-	EXPECT_FALSE(event_next(&self->e.n, &event));
-}
-
-/*
- * Whether something was dealt with before, it does not know then; but each flow may
- * begin anew.
- */
-TEST_F(data, x3_what_was_dealt_with_does_not_land_again)
-{
-	struct bgdma_desc before = put_to(&self->e.mem, 0, 64);
-	struct bgdma_desc after = put_to(&self->e.mem, 64, 64);
-	uint8_t i;
-
-	add(&self->f, &before, 0, 64, 0xaa);
-	LANDS();
-	ASSERT_TRUE(fall_silent(&self->l, &self->e));
-	ASSERT_TRUE(come_back(&self->l, self->sock, &self->hello));
-	memset(self->e.mem.p, 0, 64);
-	/* Nor when it is known that the context lives. */
-	for (i = 1; i < 3; i++) {
-		data_new(&self->f, 5, FIRST);
-		add(&self->f, &before, 0, 64, 0xaa);
-		ASSERT_TRUE(send_data(self->sock, &self->f));
-		self->f.frame.flow = 6;
-		ASSERT_TRUE(send_data(self->sock, &self->f));
-		usleep(200000);
-		EXPECT_TRUE(all_bytes(self->e.mem.p, 64, 0));
-		data_new(&self->f, 6 + i, FIRST);
-		self->f.frame.session = 2;
-		add(&self->f, &after, 0, 64, i);
-		LANDS();
-		EXPECT_TRUE(all_bytes(self->e.mem.p + 64, 64, i));
-	}
-	data_new(&self->f, 5, FIRST);
-	self->f.frame.session = 3;
-	add(&self->f, &before, 0, 64, 0xbb);
-	LANDS();
-	EXPECT_TRUE(all_bytes(self->e.mem.p, 64, 0xbb));
 }
 
 /* ---- Contexts ------------------------------------------------------------ */

@@ -234,6 +234,8 @@ struct bgdma_flow_key {
  * @timer: sends again
  * @gap: has it do so, when frames were overtaken
  * @gone: given back, and not in tx.flows any more
+ * @unheard: of the voice: what was said was given up, and its kernel is to be, too
+ * @whom: that kernel, or 0: no way led there
  * @rcu: found under RCU
  */
 struct bgdma_tx_flow {
@@ -262,6 +264,8 @@ struct bgdma_tx_flow {
 	struct delayed_work timer;
 	struct hrtimer gap;
 	bool gone;
+	bool unheard;
+	u64 whom;
 	struct rcu_head rcu;
 };
 
@@ -383,6 +387,7 @@ struct bgdma_rx_flow {
  * @rx: receiver's ends; RCU
  * @txs: all struct bgdma_tx
  * @voice: what we have to say ourselves
+ * @unheard: some of its flows are
  * @n_rx: so many
  * @kept: bytes of frames that their ends keep
  * @ghosts: contexts behind the links, and where there were some; by bgdma_ghost_key()
@@ -404,6 +409,7 @@ struct bgdma_flows {
 	DECLARE_HASHTABLE(rx, BGDMA_FLOW_HASH_BITS);
 	struct list_head txs;
 	struct bgdma_tx *voice;
+	bool unheard;
 	u32 n_rx;
 	atomic_long_t kept;
 	struct xarray ghosts;
@@ -548,6 +554,7 @@ void bgdma_asked_forget(struct bgdma_parting *parting);
 
 /* voice.c */
 bool bgdma_voice_new(struct bgdma_flows *flows);
+void bgdma_voice_unheard(struct bgdma_tx_flow *flow);
 struct sk_buff *bgdma_voice_promise(struct bgdma_ether *ether, u32 dst);
 bool bgdma_voice_answer(const struct bgdma_ctx *from,
 			const struct bgdma_answer *answer);

@@ -498,10 +498,11 @@ static void bgdma_tx_lose(struct bgdma_tx *tx, void *arg)
  * @ether: of the partition
  * @kernel: its number
  * @bye: it said so
+ * @since: contexts up to this one know of it
  *
  * Context: may sleep; without locks.
  */
-void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel, bool bye)
+void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel, bool bye, u32 since)
 {
 	struct bgdma_flows *flows = ether->flows;
 	struct bgdma_nodes nodes;
@@ -521,7 +522,7 @@ void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel, bool bye)
 	mutex_unlock(&flows->mutex);
 	bgdma_ghosts_tell(&gone);
 	/* What lived there and never spoke to us has no stand-in. */
-	bgdma_partition_tell_nodes(ether->part, kernel, &nodes);
+	bgdma_partition_tell_nodes(ether->part, kernel, &nodes, since);
 }
 
 /**

@@ -40,6 +40,18 @@ struct bgdma_kernel *bgdma_kernel_find(struct bgdma_ether *ether, u64 number)
 	return NULL;
 }
 
+static bool bgdma_state_has(const struct bgdma_wire_state *state, u32 rank)
+{
+	u32 i;
+
+	for (i = 0; i < le32_to_cpu(state->runs); i++) {
+		if (rank >= le32_to_cpu(state->run[i].first) &&
+		    rank <= le32_to_cpu(state->run[i].last))
+			return true;
+	}
+	return false;
+}
+
 /**
  * bgdma_kernel_has() - does a kernel say that a node lives there?
  * @ether: of the partition
@@ -52,17 +64,12 @@ struct bgdma_kernel *bgdma_kernel_find(struct bgdma_ether *ether, u64 number)
  */
 bool bgdma_kernel_has(struct bgdma_ether *ether, u64 number, u32 rank)
 {
-	const struct bgdma_wire_state *state;
 	struct bgdma_kernel *kernel;
-	bool has = false;
-	u32 i;
+	bool has;
 
 	mutex_lock(&ether->lock);
 	kernel = bgdma_kernel_find(ether, number);
-	state = kernel && !kernel->left ? &kernel->state : NULL;
-	for (i = 0; state && i < le32_to_cpu(state->runs); i++)
-		has |= rank >= le32_to_cpu(state->run[i].first) &&
-		       rank <= le32_to_cpu(state->run[i].last);
+	has = kernel && !kernel->left && bgdma_state_has(&kernel->state, rank);
 	mutex_unlock(&ether->lock);
 	return has;
 }
@@ -160,7 +167,6 @@ void bgdma_kernel_heard(struct bgdma_ether *ether,
 	if (kernel->left)
 		bgdma_ways_stale(ether);
 	kernel->left = false;
-	kernel->untold = false;
 	if (kernel->seq)
 		return;
 	state = &kernel->state;
@@ -411,7 +417,6 @@ static void bgdma_state_news(struct bgdma_ether *ether,
 	if (kernel->left)
 		change = true;
 	kernel->left = false;
-	kernel->untold = false;
 	if (le32_to_cpu(state->flags) & BGDMA_WIRE_STATE_BYE) {
 		kernel->bye = true;
 		kernel->left = true;
@@ -497,6 +502,28 @@ static bool bgdma_kernel_over(const struct bgdma_kernel *kernel,
 	       time_after(jiffies, kernel->heard + timeout);
 }
 
+/* Who is heard, and did not hear us, is gone for us: it is told so, and gives us up. */
+static void bgdma_kernels_deaf(struct bgdma_ether *ether)
+{
+	struct bgdma_kernel *kernel;
+	u64 number;
+	u32 rank;
+	int i;
+
+	while (bgdma_voice_whom(ether, &number, &rank)) {
+		for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
+			hlist_for_each_entry(kernel, &ether->kernels[i], node) {
+				if (kernel->left ||
+				    (number ? kernel->number != number :
+				     !bgdma_state_has(&kernel->state, rank)))
+					continue;
+				kernel->untold = true;
+				bgdma_ways_stale(ether);
+			}
+		}
+	}
+}
+
 /* Who is gone is to be told of, and those that were are forgotten some time later. */
 static void bgdma_kernels_age(struct bgdma_ether *ether)
 {
@@ -506,6 +533,7 @@ static void bgdma_kernels_age(struct bgdma_ether *ether)
 	bool untold = false;
 	int i;
 
+	bgdma_kernels_deaf(ether);
 	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
 		hlist_for_each_entry_safe(kernel, next, &ether->kernels[i],
 					  node) {
@@ -520,7 +548,7 @@ static void bgdma_kernels_age(struct bgdma_ether *ether)
 				bgdma_kernel_forget(ether, kernel);
 				continue;
 			}
-			untold |= kernel->untold || kernel->missed;
+			untold |= bgdma_kernel_news(kernel);
 		}
 	}
 	if (untold)
@@ -576,11 +604,33 @@ static struct bgdma_kernel *bgdma_kernel_untold(struct bgdma_ether *ether)
 	lockdep_assert_held(&ether->lock);
 	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
 		hlist_for_each_entry(kernel, &ether->kernels[i], node) {
-			if (kernel->untold || kernel->missed)
+			if (bgdma_kernel_news(kernel))
 				return kernel;
 		}
 	}
 	return NULL;
+}
+
+/* All that are here are told now. Return: the last that knows already, or 0. */
+static u32 bgdma_kernel_told(struct bgdma_ether *ether,
+			     struct bgdma_kernel *kernel)
+{
+	u32 since = kernel->since;
+
+	if (kernel->untold && !kernel->bye)
+		kernel->lost = ++ether->lost ?: ++ether->lost;
+	if (kernel->untold || kernel->missed) {
+		pr_info_ratelimited("bgdma: partition %s: kernel %016llx %s\n",
+				    ether->part->name, kernel->number,
+				    kernel->untold ? "is gone" :
+						     "has given us up");
+		since = 0;
+	}
+	kernel->untold = false;
+	kernel->missed = false;
+	kernel->again = false;
+	kernel->since = READ_ONCE(ether->part->incarnation);
+	return since;
 }
 
 /**
@@ -594,25 +644,19 @@ void bgdma_ether_ends(struct work_struct *work)
 {
 	struct bgdma_ether *ether = container_of(work, struct bgdma_ether, ends);
 	struct bgdma_kernel *kernel;
-	const char *what;
+	u32 since;
 	bool bye;
 
 	mutex_lock(&ether->lock);
 	while ((kernel = bgdma_kernel_untold(ether))) {
 		bye = kernel->bye;
 		/* It stays, and nothing of it is heard, until all know of its end. */
-		what = kernel->untold ? "is gone" : "has given us up";
-		if (kernel->untold && !bye)
-			kernel->lost = ++ether->lost ?: ++ether->lost;
-		kernel->untold = false;
-		kernel->missed = false;
 		kernel->telling = true;
+		since = bgdma_kernel_told(ether, kernel);
 		if (ether->stale)
 			bgdma_ways_update(ether);
 		mutex_unlock(&ether->lock);
-		pr_info_ratelimited("bgdma: partition %s: kernel %016llx %s\n",
-				    ether->part->name, kernel->number, what);
-		bgdma_kernel_gone(ether, kernel->number, bye);
+		bgdma_kernel_gone(ether, kernel->number, bye, since);
 		cond_resched();
 		mutex_lock(&ether->lock);
 		kernel->telling = false;
@@ -630,7 +674,7 @@ void bgdma_ether_ends(struct work_struct *work)
  */
 void bgdma_ways_stale(struct bgdma_ether *ether)
 {
-	WRITE_ONCE(ether->stale, true);
-	if (!READ_ONCE(ether->dead))
+	/* What changes all the time does not put the tick off. */
+	if (!xchg(&ether->stale, true) && !READ_ONCE(ether->dead))
 		bgdma_link_queue(&ether->tick, BGDMA_TICK_STALE_MS);
 }

@@ -201,9 +201,12 @@ struct bgdma_ways;
  * @heard: when the last news of it came, in jiffies
  * @left: it said so, or nobody has heard of it: kept to know its old STATE
  * @bye: it said so, and so will not come back
- * @untold: bgdma_kernel_gone() is to be called
+ * @untold: bgdma_kernel_gone() is to be called, even if it comes back: some may have said
+ *	nothing to it meanwhile
  * @telling: it is being called: no way leads there, though it may have come back
  * @missed: it gave us up, and bgdma_kernel_gone() is to be called for that
+ * @again: it knows that it was given up, and those are to be told who came since
+ * @since: the last context that was told of its end
  * @lost: the number of its end here, until it is known to know; or 0
  * @asks: the number of our end there, as long as it says that; or 0
  * @known: the last of these
@@ -221,6 +224,8 @@ struct bgdma_kernel {
 	bool untold;
 	bool telling;
 	bool missed;
+	bool again;
+	u32 since;
 	u32 lost;
 	u32 asks;
 	u32 known;
@@ -373,21 +378,31 @@ bool bgdma_lost_waits(const struct bgdma_ether *ether);
 void bgdma_lost_say(struct bgdma_ether *ether, struct bgdma_wire_state *state);
 void bgdma_lost_hear(struct bgdma_ether *ether, struct bgdma_kernel *kernel);
 
+/* Is somebody to be told of its end? */
+static inline bool bgdma_kernel_news(const struct bgdma_kernel *kernel)
+{
+	return kernel->untold || kernel->missed || kernel->again;
+}
+
 /* No way leads there, whatever it says. */
 static inline bool bgdma_kernel_shut(const struct bgdma_kernel *kernel)
 {
-	return kernel->left || kernel->telling || kernel->missed || kernel->lost;
+	return kernel->left || kernel->telling || kernel->lost ||
+	       bgdma_kernel_news(kernel);
 }
 
 /* frame.c */
 void bgdma_frame_init(u16 ethertype);
 void bgdma_frame_exit(void);
 void bgdma_frame_receive(struct bgdma_link *link, struct sk_buff *skb);
-void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel, bool bye);
+void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel, bool bye, u32 since);
+
+/* voice.c */
+bool bgdma_voice_whom(struct bgdma_ether *ether, u64 *number, u32 *rank);
 
 /* tell.c */
 void bgdma_partition_tell_nodes(struct bgdma_partition *part, u64 kernel,
-				const struct bgdma_nodes *nodes);
+				const struct bgdma_nodes *nodes, u32 since);
 
 /* control/link.c */
 void bgdma_peer_tell(const struct bgdma_peer *peer);

@@ -13,12 +13,13 @@ static bool bgdma_lost_due(const struct bgdma_kernel *kernel)
 {
 	if (kernel->left)
 		return false;
-	return kernel->lost ||
-	       (kernel->asks && !kernel->missed && !kernel->telling);
+	return kernel->lost || (kernel->asks && !bgdma_kernel_news(kernel) &&
+				!kernel->telling);
 }
 
 /**
- * bgdma_lost_waits() - is there a kernel that is to confirm that it was given up?
+ * bgdma_lost_waits() - is there a kernel that is to confirm that it was given up, or
+ * asks for that?
  * @ether: of the partition; its lock held
  */
 bool bgdma_lost_waits(const struct bgdma_ether *ether)
@@ -29,7 +30,7 @@ bool bgdma_lost_waits(const struct bgdma_ether *ether)
 	lockdep_assert_held(&ether->lock);
 	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
 		hlist_for_each_entry(kernel, &ether->kernels[i], node) {
-			if (kernel->lost && !kernel->left)
+			if (bgdma_lost_due(kernel))
 				return true;
 		}
 	}
@@ -71,26 +72,39 @@ void bgdma_lost_say(struct bgdma_ether *ether, struct bgdma_wire_state *state)
 		kernel->said = ether->seq;
 		state->end[i].kernel = cpu_to_le64(kernel->number);
 		state->end[i].lost = cpu_to_le32(kernel->lost);
-		if (!kernel->missed && !kernel->telling)
+		if (!bgdma_kernel_news(kernel) && !kernel->telling)
 			state->end[i].known = cpu_to_le32(kernel->asks);
 	}
 }
 
-/* It asks to be given up, once for each number. */
+/*
+ * It asks to be given up, once for each number. What is answered may get lost: that is
+ * said again at its time, however often it asks.
+ */
 static void bgdma_lost_asked(struct bgdma_ether *ether,
 			     struct bgdma_kernel *kernel)
 {
-	/* What was said may have got lost. */
-	ether->tell = true;
-	if (!READ_ONCE(ether->dead))
-		bgdma_link_queue(&ether->tick, BGDMA_TICK_STALE_MS);
 	if (kernel->asks == kernel->known)
 		return;
 	kernel->known = kernel->asks;
-	/* Since it was given up here no way has led there. */
-	if (kernel->lost)
-		return;
-	kernel->missed = true;
+	ether->tell = true;
+	/* What was there is told of when it knows, too. */
+	if (!kernel->lost)
+		kernel->missed = true;
+	bgdma_ways_stale(ether);
+}
+
+/*
+ * It has given up all that was here. Somebody may have come to us since we gave it up,
+ * who relies on somebody there without a way: by what a job exchanges. So those are told
+ * now, before there is one.
+ */
+static void bgdma_lost_known(struct bgdma_ether *ether,
+			     struct bgdma_kernel *kernel)
+{
+	kernel->lost = 0;
+	kernel->again = true;
+	ether->tell = true;
 	bgdma_ways_stale(ether);
 }
 
@@ -115,9 +129,6 @@ void bgdma_lost_hear(struct bgdma_ether *ether, struct bgdma_kernel *kernel)
 	}
 	if (kernel->asks)
 		bgdma_lost_asked(ether, kernel);
-	if (!kernel->lost || kernel->lost != known)
-		return;
-	kernel->lost = 0;
-	ether->tell = true;
-	bgdma_ways_stale(ether);
+	if (kernel->lost && kernel->lost == known)
+		bgdma_lost_known(ether, kernel);
 }

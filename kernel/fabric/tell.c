@@ -24,6 +24,7 @@
  * @from: in the context that is being told, where to go on; or 0
  * @nodes: instead of @gone: all that lived at these is
  * @kernel: and was of this
+ * @since: incarnation up to which all know of that
  */
 struct bgdma_peer_down {
 	struct bgdma_partition *part;
@@ -34,6 +35,7 @@ struct bgdma_peer_down {
 	u64 from;
 	const struct bgdma_nodes *nodes;
 	u64 kernel;
+	u32 since;
 };
 
 static void bgdma_tell(const struct bgdma_peer_down *down,
@@ -274,7 +276,8 @@ static bool bgdma_tell_nodes(struct bgdma_peer_down *down,
 	bool some;
 
 	down->from = 0;
-	if (!bgdma_busy_get(&peer->busy))
+	if (peer->who.incarnation <= down->since ||
+	    !bgdma_busy_get(&peer->busy))
 		return false;
 	some = peer->watch || READ_ONCE(peer->uctl->leases) ||
 	       !bitmap_empty(peer->talked, 1024);
@@ -290,6 +293,7 @@ static bool bgdma_tell_nodes(struct bgdma_peer_down *down,
  * @part: partition
  * @kernel: number of the one that is
  * @nodes: its nodes, which nobody else has; some
+ * @since: contexts up to this one know of it
  *
  * Whom bgdma_partition_tell() told of hears it once more, for who else was there
  * nobody knows here: who never sent anything to this kernel.
@@ -297,10 +301,10 @@ static bool bgdma_tell_nodes(struct bgdma_peer_down *down,
  * Context: may sleep.
  */
 void bgdma_partition_tell_nodes(struct bgdma_partition *part, u64 kernel,
-				const struct bgdma_nodes *nodes)
+				const struct bgdma_nodes *nodes, u32 since)
 {
 	struct bgdma_peer_down down = {
-		.part = part, .kernel = kernel, .nodes = nodes,
+		.part = part, .kernel = kernel, .nodes = nodes, .since = since,
 	};
 
 	bgdma_tell_all(&down, bgdma_tell_nodes);

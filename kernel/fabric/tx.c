@@ -423,6 +423,8 @@ static bool bgdma_tx_silent(struct bgdma_tx_flow *flow)
 			msecs_to_jiffies(bgdma_ether_timeout(ether))))
 		return false;
 	dead = bgdma_way_dead(ether, flow->key.src, flow->key.dst);
+	if (flow->tx == ether->flows->voice)
+		bgdma_voice_unheard(flow);
 	bgdma_tx_give_up(flow, dead == BGDMA_ROUTE_NONE ? BGDMA_E_TIMEOUT :
 							  BGDMA_E_LINK_DOWN,
 			 dead);

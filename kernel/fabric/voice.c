@@ -34,6 +34,53 @@ bool bgdma_voice_new(struct bgdma_flows *flows)
 	return flows->voice;
 }
 
+/**
+ * bgdma_voice_unheard() - what was said is given up
+ * @flow: of the voice, its lock held
+ *
+ * Nobody says it again, and somebody there may wait for it for ever: so the kernel is
+ * given up, too, and both sides know of that.
+ */
+void bgdma_voice_unheard(struct bgdma_tx_flow *flow)
+{
+	lockdep_assert_held(&flow->tx->lock);
+	flow->unheard = true;
+	flow->whom = flow->kernel;
+	WRITE_ONCE(flow->tx->ether->flows->unheard, true);
+}
+
+/**
+ * bgdma_voice_whom() - a kernel that did not hear what was said
+ * @ether: of the partition
+ * @number: its own; 0: not known
+ * @rank: one of its nodes
+ *
+ * Context: any, but the voice's lock.
+ * Return: false: no other.
+ */
+bool bgdma_voice_whom(struct bgdma_ether *ether, u64 *number, u32 *rank)
+{
+	struct bgdma_tx *tx = ether->flows->voice;
+	struct bgdma_tx_flow *flow;
+	bool found = false;
+
+	if (!READ_ONCE(ether->flows->unheard))
+		return false;
+	spin_lock(&tx->lock);
+	list_for_each_entry(flow, &tx->flows, node) {
+		found = flow->unheard;
+		if (!found)
+			continue;
+		flow->unheard = false;
+		*number = flow->whom;
+		*rank = flow->key.dst;
+		break;
+	}
+	WRITE_ONCE(ether->flows->unheard, found);
+	spin_unlock(&tx->lock);
+	return found;
+}
+
 static struct bgdma_flow_key bgdma_voice_key(const struct bgdma_ether *ether,
 					     u32 dst)
 {
