@@ -311,15 +311,17 @@ static int disagreement_find(struct bgdma_endpoint *ep,
 {
 	char key[BGDMA_JOB_KEY_MAX];
 	struct entry good = { 0 }, bad = { 0 };
+	int ret = 0, told = 0, order;
 	const struct entry *e;
-	int ret = 0, order;
 	uint32_t i;
 
-	for (i = 0; !ret && i < cards[ep->rank].count; i++)
-		ret = bgdma_job_put(ep->attr.job, key_make(key, ep, "op", i),
-				    &own[i], sizeof(own[i]));
+	for (i = 0; !told && i < cards[ep->rank].count; i++)
+		told = bgdma_job_put(ep->attr.job, key_make(key, ep, "op", i),
+				     &own[i], sizeof(own[i]));
+	/* The others wait for us also where that could not be told. */
+	ret = bgdma_job_fence(ep->attr.job);
 	if (!ret)
-		ret = bgdma_job_fence(ep->attr.job);
+		ret = told;
 	for (i = 0; !ret; i++) {
 		ret = entry_get(ep, 0, i, cards[0].count, &good);
 		if (!ret)

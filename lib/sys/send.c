@@ -512,10 +512,14 @@ static void channel_suspect(struct bgdma_endpoint *ep, struct channel *ch,
 	ep->doubts = true;
 }
 
-/* Nothing tells when those that are under way have ended. */
+/*
+ * Nothing tells when those that are under way have ended; but as long as no event was
+ * lost none of them is in doubt, and one that is lost wakes us.
+ */
 static void channels_suspected(struct bgdma_endpoint *ep)
 {
 	struct channel *ch;
+	bool lost = false;
 	uint32_t i;
 
 	ep->doubts = false;
@@ -523,9 +527,12 @@ static void channels_suspected(struct bgdma_endpoint *ep)
 		ch = &ep->channel[i];
 		if (ch->done < ch->doubt)
 			channel_look(ep, ch);
-		ep->doubts |= ch->done < ch->doubt;
+		if (ch->done >= ch->doubt)
+			continue;
+		ep->doubts = true;
+		lost |= bgdma_events_lost(ep->ctx) != ch->doubt_lost;
 	}
-	if (ep->doubts)
+	if (lost)
 		nap_ask(ep);
 }
 
