@@ -12,8 +12,6 @@ fi
 [ -n "$BGDMA_TEST_OWN" ] || BGDMA_TEST_OWN=yes exec unshare -n "$0"
 demos=$(dirname "$(command -v demo)")
 dir=$(mktemp -d) || exit 1
-# barrier_demo_test.sh and reproducible_demo_test.sh have them in earnest.
-export BGDMA_BARRIERS=100 BGDMA_DOUBLES=10000
 number=0
 failed=0
 
@@ -67,9 +65,9 @@ printf x >"$dir/one"
 send "$dir/one" file
 result "1 byte"
 head -c 100001 /dev/urandom >"$dir/small"
-send "$dir/small"
-result "100,001 bytes, all scenes"
-head -c 20000000 /dev/urandom >"$dir/windows"
+send "$dir/small" file
+result "100,001 bytes"
+head -c 17000000 /dev/urandom >"$dir/windows"
 send "$dir/windows" file
 result "more than two windows"
 
@@ -89,15 +87,33 @@ for method in memfifo put rget; do
 done
 rm "$dir/large"
 
-# A sender that tells another hash than it has.
+# All scenes: those after the file have tests of their own.
 mkdir "$dir/demos"
-cp "$demos/demo" "$demos/nodes.sh" "$demos/receiver" "$dir/demos"
+cp "$demos/demo" "$demos/nodes.sh" "$demos/receiver" "$demos/sender" "$dir/demos"
+scenes="chain counters dispatch epoch reproducible allreduce barrier"
+for scene in $scenes; do
+	printf '#!/bin/sh\n: >"$0.$#"\necho "scene %s"\n' "$scene" \
+		>"$dir/demos/demo-$scene"
+	chmod +x "$dir/demos/demo-$scene"
+done
+"$dir/demos/demo" "$dir/small" >"$dir/log" 2>&1 &&
+	[ "$(sed -n 's/^scene //p' "$dir/log" | xargs)" = "$scenes" ] &&
+	[ -f "$dir/demos/demo-chain.1" ] && [ -f "$dir/demos/demo-barrier.0" ]
+result "all scenes"
+printf '#!/bin/sh\nexit 1\n' >"$dir/demos/demo-epoch"
+"$dir/demos/demo" "$dir/empty" dispatch epoch barrier >"$dir/log" 2>&1
+[ $? -eq 1 ] && grep -q "scene dispatch" "$dir/log" &&
+	! grep -q "scene barrier" "$dir/log"
+result "it ends at the scene that fails"
+
+# A sender that tells another hash than it has.
+rm "$dir/demos/sender"
 cat >"$dir/demos/sender" <<END
 #!/bin/sh
 "$demos/sender" "\$@" | sed 's/^sha256 .*/sha256 0123/'
 END
 chmod +x "$dir/demos/sender"
-"$dir/demos/demo" "$dir/small" file >"$dir/log" 2>&1
+"$dir/demos/demo" "$dir/one" file >"$dir/log" 2>&1
 [ $? -eq 1 ] && [ "$(grep -c FAILED "$dir/log")" = 3 ]
 result "a wrong hash"
 

@@ -433,7 +433,7 @@ TEST_F(end, x3_of_a_child_in_the_same_memory)
 	EXPECT_TRUE(peer_down(&self->a.n, 2));
 }
 
-#define CROWD		500
+#define CROWD		200
 #define CROWD_COUNTERS	1024U	/* of each kind */
 
 /* Contexts that lease all of their many counters to whoever dies at rank 2. */
@@ -481,7 +481,7 @@ static void come_and_go(__u32 rank, __u32 flags)
 	};
 	unsigned int i;
 
-	for (i = 0; i < 5000 / slowness(); i++) {
+	for (i = 0; i < 1500 / slowness(); i++) {
 		struct node n;
 
 		must(node_try(&n, PARTITION, rank, &room));

@@ -13,8 +13,8 @@ if [ "$(id -u)" != 0 ] || [ ! -d /sys/module/bgdma ]; then
 	exit 4
 fi
 # Tests that run below bring a small machine to its knees anyway.
-histories="abi_test attach_test put_test fifo_test cancel_test memfifo_test
-rget_test counter_test wait_test desc_test security_test uring_test"
+histories="attach_test cancel_test memfifo_test rget_test counter_test wait_test
+group_test uring_test"
 number=0
 failed=0
 

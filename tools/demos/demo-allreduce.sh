@@ -15,7 +15,7 @@ dir=$(mktemp -d) || exit 1
 file=${1:-/usr/share/common-licenses/GPL-3}
 if [ -z "$1" ] && [ ! -f "$file" ]; then
 	file=$dir/text
-	seq 1 300000 | sed 's/\(.*\)/the \1th line has words and\tmore/' >"$file"
+	seq 1 50000 | sed 's/\(.*\)/the \1th line has words and\tmore/' >"$file"
 fi
 size=8
 # A torus of namespaces has four nodes.
