@@ -13,46 +13,174 @@
 #include "kselftest_harness.h"
 #include "gate.h"
 
-struct dying {
+/* ---- Death of an origin (EP-8) ------------------------------------------ */
+
+#define SECOND_NS	(1000000000ULL * slowness())
+
+/* What the origin that dies has come to. */
+enum { WAITS, OPEN, CLOSING, CLOSED, ASKED };
+
+FIXTURE(dying) {
+	struct end a, b, c;
+};
+
+FIXTURE_VARIANT(dying) {
+	__u32 step;
+	unsigned int puts;	/* that have come */
+	unsigned int told;	/* the put counter that it has sent, or 0 */
+	__u32 state;
+};
+
+#define DYING(step_, puts_, told_, state_)				\
+	FIXTURE_VARIANT_ADD(dying, step_) {				\
+		.step = step_, .puts = puts_, .told = told_,		\
+		.state = state_,					\
+	}
+
+DYING(WAITS, 0, 0, BGDMA_EPOCH_WAITING);
+DYING(OPEN, 3, 0, BGDMA_EPOCH_OPEN);
+DYING(CLOSING, 1, 2, BGDMA_EPOCH_CLOSING);
+DYING(CLOSED, 2, 2, BGDMA_EPOCH_CLOSED);
+DYING(ASKED, 0, 0, BGDMA_EPOCH_ASKED);
+
+FIXTURE_SETUP(dying)
+{
+	pair_new(&self->a, &self->b);
+	end_new(&self->c, 2);
+	must(grant(&self->b.n, BGDMA_KIND_REGION, self->b.mem.handle,
+		   BGDMA_RANK_ANY, BGDMA_RIGHT_EPOCH));
+	must(gate(&self->b.n, self->b.mem.handle, 0,
+		  variant->step == ASKED ? BGDMA_GATE_ASK : 0));
+}
+
+FIXTURE_TEARDOWN(dying)
+{
+	node_close(&self->c.n);
+	node_close(&self->b.n);
+	node_close(&self->a.n);
+}
+
+struct origin {
 	struct end *b;
-	bool waits;
+	const struct _fixture_variant_dying *at;
 };
 
 /* An origin in another process, that never ends its epoch. */
 static int origin(void *arg)
 {
-	struct dying *t = arg;
+	const struct origin *o = arg;
 	struct end c;
+	unsigned int i;
 
 	end_new(&c, 3);
-	must(-begin(&c, t->b, 9, EXCLUSIVE | HOLD));
-	return t->waits || has(&c) ? 0 : -ETIMEDOUT;
+	must(-begin(&c, o->b, 9, EXCLUSIVE | HOLD));
+	if (o->at->step == WAITS || o->at->step == ASKED)
+		return 0;
+	must(has(&c) ? 0 : -ETIMEDOUT);
+	for (i = 0; i < o->at->puts; i++)
+		must(-put(&c, o->b, 9));
+	return o->at->told ? -close_epoch(&c, o->b, 9, o->at->told) : 0;
 }
 
-TEST_F(gate, ep8_death_of_the_origin)
+/* It is where it is to die. */
+static bool is_at(struct end *b, const struct _fixture_variant_dying *at)
+{
+	struct bgdma_epoch e[2] = { { .epoch = 0 } };
+	unsigned int i = at->step == WAITS;
+
+	must(epochs(&b->n, b->mem.handle, e, 2));
+	return e[i].epoch == 9 && e[i].state == at->state &&
+	       e[i].got == at->puts && e[i].put == at->told;
+}
+
+/* Of a gate that asks: the owner lets the next epoch begin. */
+static void allow_next(struct end *b, bool asks)
+{
+	struct bgdma_event event;
+
+	if (!asks)
+		return;
+	must(event_wait(&b->n, BGDMA_EVENT_EPOCH, &event) ? 0 : -ETIMEDOUT);
+	must(event.desc_seq == BGDMA_EPOCH_ASKED ? 0 : -EINVAL);
+	must(epoch_allow(&b->n, b->mem.handle, event.peer_rank,
+			 event.peer_incarnation, (__u32)event.cookie));
+}
+
+/* The owner is told rank and epoch, the next is given, within X-3's bound. */
+TEST_F(dying, ep8_x3_next_epoch_and_event)
 {
 	struct end *a = &self->a, *b = &self->b;
-	struct dying t = { .b = b };
+	struct origin o = { .b = b, .at = variant };
+	bool asks = variant->step == ASKED;
 	struct bgdma_event event;
-	pid_t child = start_child(origin, &t);
+	__u64 died;
+	pid_t pid;
 
-	EXPECT_TRUE(until(first(b).state == BGDMA_EPOCH_OPEN));
-	ASSERT_EQ(BGDMA_OK, begin(a, b, 1, EXCLUSIVE | HOLD));
-	EXPECT_TRUE(has_not(a));
-	kill_child(child, SIGKILL);
-	EXPECT_TRUE(has(a));
+	if (variant->step == WAITS) {
+		ASSERT_EQ(BGDMA_OK, begin(a, b, 1, EXCLUSIVE));
+		ASSERT_TRUE(has(a));
+	}
+	pid = start_child(origin, &o);
+	ASSERT_TRUE(until(is_at(b, variant)));
+	if (asks) {
+		ASSERT_TRUE(event_wait(&b->n, BGDMA_EVENT_EPOCH, &event));
+		EXPECT_EQ(BGDMA_EPOCH_ASKED, event.desc_seq);
+		EXPECT_EQ(9, event.cookie);
+	}
+	/* That of the one that waits for its place has it already. */
+	if (variant->step != WAITS) {
+		ASSERT_EQ(BGDMA_OK, begin(a, b, 1, EXCLUSIVE | HOLD));
+		EXPECT_TRUE(has_not(a));
+	}
+	died = now_ns();
+	kill_child(pid, SIGKILL);
 	ASSERT_TRUE(event_wait(&b->n, BGDMA_EVENT_EPOCH, &event));
 	EXPECT_EQ(BGDMA_E_PEER_DOWN, event.code);
 	EXPECT_EQ(3, event.peer_rank);
 	EXPECT_EQ(9, event.cookie);
 	EXPECT_EQ(b->mem.handle, event.object);
-	/* One that still waits is no obstacle either. */
-	t.waits = true;
-	child = start_child(origin, &t);
-	EXPECT_TRUE(until(epochs(&b->n, b->mem.handle, NULL, 0) == 2));
-	kill_child(child, SIGKILL);
-	EXPECT_TRUE(until(epochs(&b->n, b->mem.handle, NULL, 0) == 1));
+	EXPECT_EQ(variant->puts, event.offset);
+	EXPECT_EQ(variant->told, event.bound);
+	EXPECT_EQ(variant->state, event.desc_seq);
+	allow_next(b, asks);
+	EXPECT_TRUE(has(a));
+	EXPECT_GT(SECOND_NS, now_ns() - died);
+	EXPECT_EQ(1, epochs(&b->n, b->mem.handle, NULL, 0));
+	EXPECT_EQ(1, first(b).epoch);
 	EXPECT_EQ(BGDMA_OK, end_epoch(a, b, 1));
+	EXPECT_EQ(0, epochs(&b->n, b->mem.handle, NULL, 0));
+}
+
+/* A transfer of no epoch that the dead kept out goes on. */
+TEST_F(dying, ep8_who_has_no_epoch_goes_on)
+{
+	struct end *a = &self->a, *b = &self->b, *c = &self->c;
+	struct origin o = { .b = b, .at = variant };
+	struct bgdma_desc d = put_of(c, b, 0);
+	pid_t pid;
+	__u64 seq;
+
+	/* Who waits keeps nobody out, but must not come to be in the way. */
+	if (variant->step == WAITS) {
+		ASSERT_EQ(BGDMA_OK, begin(a, b, 1, EXCLUSIVE));
+		ASSERT_TRUE(has(a));
+	}
+	pid = start_child(origin, &o);
+	ASSERT_TRUE(until(is_at(b, variant)));
+	fill(c->mem.p, 64, 5);
+	memset(b->mem.p + 4096, 0, 64);
+	d.flags = HOLD;
+	seq = inject(&c->inj, &d);
+	ASSERT_TRUE(until(load(&c->inj.kern->state) == BGDMA_FIFO_BLOCKED));
+	kill_child(pid, SIGKILL);
+	if (variant->step == WAITS) {
+		ASSERT_TRUE(until(epochs(&b->n, b->mem.handle, NULL, 0) == 1));
+		EXPECT_EQ(seq, load(&c->inj.kern->done));
+		EXPECT_EQ(BGDMA_OK, end_epoch(a, b, 1));
+	}
+	EXPECT_EQ(BGDMA_OK, outcome(&c->inj, seq));
+	EXPECT_TRUE(filled(b->mem.p + 4096, 64, 5));
+	EXPECT_EQ(0, epochs(&b->n, b->mem.handle, NULL, 0));
 }
 
 #define MANY	300
@@ -85,10 +213,11 @@ static int origin_of_many(void *arg)
 TEST_F(gate, ep8_death_in_many_epochs)
 {
 	struct many *m = shared(sizeof(*m));
+	__u32 i, seen[2] = { 0 }, last;
 	struct end *b = &self->b;
+	struct bgdma_event event;
 	struct region region;
 	pid_t child;
-	__u32 i;
 
 	region_new(&region, &b->n, MANY * 4096);
 	for (i = 0; i < MANY; i++) {
@@ -104,6 +233,17 @@ TEST_F(gate, ep8_death_in_many_epochs)
 	EXPECT_EQ(BGDMA_EPOCHS_EACH,
 		  epochs(&b->n, m->handle[MANY - 1], NULL, 0));
 	kill_child(child, SIGKILL);
+	for (i = 0; i < 2 * BGDMA_EPOCHS_EACH; i++) {
+		ASSERT_TRUE(event_wait(&b->n, BGDMA_EVENT_EPOCH, &event));
+		EXPECT_EQ(BGDMA_E_PEER_DOWN, event.code);
+		EXPECT_EQ(3, event.peer_rank);
+		ASSERT_GT(2 * BGDMA_EPOCHS_EACH + 1, event.cookie);
+		/* Odd identifiers are those at the first. */
+		last = event.cookie % 2 == 0;
+		EXPECT_EQ(m->handle[last ? MANY - 1 : 0], event.object);
+		EXPECT_EQ(0, seen[last] & 1U << event.cookie / 2);
+		seen[last] |= 1U << event.cookie / 2;
+	}
 	EXPECT_TRUE(until(!epochs(&b->n, m->handle[0], NULL, 0)));
 	EXPECT_TRUE(until(!epochs(&b->n, m->handle[MANY - 1], NULL, 0)));
 }
