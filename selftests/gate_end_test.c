@@ -275,6 +275,30 @@ TEST_F(gate, x3_region_freed)
 	EXPECT_EQ(BGDMA_E_REGION, end_epoch(a, b, 1));
 }
 
+/* While its origin waits for the answer to its CLOSE: puts are missing. */
+TEST_F(gate, x3_region_freed_while_closing)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_event event;
+
+	ASSERT_EQ(BGDMA_OK, begin(a, b, 1, EXCLUSIVE));
+	ASSERT_TRUE(has(a));
+	EXPECT_EQ(BGDMA_OK, put(a, b, 1));
+	ASSERT_EQ(BGDMA_OK, close_epoch(a, b, 1, 2));
+	EXPECT_EQ(BGDMA_EPOCH_CLOSING, first(b).state);
+	EXPECT_TRUE(has_not(a));
+	must(region_free(&b->n, b->mem.handle));
+	EXPECT_TRUE(until(counter_error(&a->n, INJ, a->ic)));
+	EXPECT_EQ(BGDMA_E_REGION, counter_record(&a->n, INJ, a->ic)->code);
+	EXPECT_EQ(1, counter_record(&a->n, INJ, a->ic)->peer_rank);
+	EXPECT_TRUE(until(!value(&a->n, INJ, a->ic)));
+	ASSERT_TRUE(event_wait(&a->n, BGDMA_EVENT_EPOCH, &event));
+	EXPECT_EQ(BGDMA_E_REGION, event.code);
+	EXPECT_EQ(1, event.cookie);
+	EXPECT_EQ(BGDMA_E_REGION, put(a, b, 1));
+	EXPECT_EQ(BGDMA_E_REGION, end_epoch(a, b, 1));
+}
+
 static int target(void *arg)
 {
 	__u32 *handle = arg;
