@@ -6,7 +6,6 @@
 
 #include "kselftest_harness.h"
 #include "rma_util.h"
-#include "tracing.h"
 
 /* ---- EP-1: identifiers and limitations --------------------------------- */
 
@@ -584,74 +583,6 @@ TEST(ep5_ep7_with_a_target_that_is_stopped)
 
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, stopped, pid, -1));
-}
-
-/* ---- What an epoch costs ------------------------------------------------ */
-
-/*
- * What the engines did for node 0: the descriptors of its FIFOs, each a packet,
- * and the answers of the gate, each of which moves an injection counter.
- */
-struct packets {
-	unsigned int puts, gates, answers;
-};
-
-static struct packets packets_traced(void)
-{
-	FILE *lines = tracing_lines();
-	struct packets n = { 0 };
-	char line[256];
-
-	while (fgets(line, sizeof(line), lines)) {
-		if (strstr(line, " bgdma_execute: " PARTITION "/0.0 ")) {
-			if (strstr(line, " put "))
-				n.puts++;
-			else
-				n.gates++;
-		} else if (strstr(line, " bgdma_counter: " PARTITION "/0.0 ")) {
-			n.answers += !!strstr(line, " injection ");
-		}
-	}
-	fclose(lines);
-	return n;
-}
-
-static int counted(uint32_t rank, uint32_t size, void *arg)
-{
-	struct bgdma_rma_epoch *e;
-	struct accessor a = { 0 };
-
-	(void)size;
-	require_is(0, accessor_open(&a));
-	require_is(0, meet(&a));
-	if (rank == 0) {
-		must(write_file(INSTANCE "/events/bgdma/bgdma_execute/enable",
-				"1"));
-		must(write_file(INSTANCE "/events/bgdma/bgdma_counter/enable",
-				"1"));
-		tracing_clear();
-		require_is(0, bgdma_epoch_begin(a.window, 1, 1,
-						BGDMA_EPOCH_EXCLUSIVE, &e));
-		require_is(0, put(&a, e, 0, 8, 0));
-		require_is(0, bgdma_epoch_close(e));
-		*(struct packets *)arg = packets_traced();
-	}
-	require_is(0, meet(&a));
-	return accessor_close(&a);
-}
-
-TEST(ep_an_epoch_with_a_put_is_five_packets_and_the_put)
-{
-	struct packets *n = shared(sizeof(*n));
-
-	if (!tracing_begin())
-		SKIP(return, "no tracefs");
-	partition_new("2x1x1", "");
-	EXPECT_TRUE(job_run(2, counted, n, -1));
-	tracing_end();
-	EXPECT_EQ(1, n->puts);
-	EXPECT_EQ(3, n->gates);
-	EXPECT_EQ(2, n->answers);
 }
 
 TEST_HARNESS_MAIN
