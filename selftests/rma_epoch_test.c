@@ -232,6 +232,35 @@ TEST(ep2_ep3_counters)
 
 /* ---- EP-4 to EP-6: the closing stage ----------------------------------- */
 
+/* Every form of an access, each of which would move byte 60000 of ours or count. */
+static int all_refused(struct accessor *a, struct bgdma_rma_epoch *e)
+{
+	const struct bgdma_access_attr attr = access_at(a, 60000, 1, 100);
+	const struct bgdma_stride stride = { 1, 1, 1 };
+	const struct bgdma_piece piece = { 0, 0, 1 }, word = { 0, 0, 8 };
+	const struct bgdma_update_attr update = {
+		.op = BGDMA_ATOMIC_ADD, .type = BGDMA_ATOMIC_U64, .count = 1,
+		.operand = 1, .at = 104, .result = { a->region, 60000 },
+	};
+	struct bgdma_update_attr here = update;
+
+	here.op = BGDMA_RMA_LOR;
+	require_is(-ESHUTDOWN, bgdma_epoch_put(e, &attr));
+	require_is(-ESHUTDOWN, bgdma_epoch_get(e, &attr));
+	require_is(-ESHUTDOWN, bgdma_epoch_put_strided(e, &attr, &stride));
+	require_is(-ESHUTDOWN, bgdma_epoch_get_strided(e, &attr, &stride));
+	require_is(-ESHUTDOWN, bgdma_epoch_put_pieces(e, &attr, &piece, 1));
+	require_is(-ESHUTDOWN, bgdma_epoch_get_pieces(e, &attr, &piece, 1));
+	require_is(-ESHUTDOWN, bgdma_epoch_update(e, &update));
+	require_is(-ESHUTDOWN, bgdma_epoch_update(e, &here));
+	require_is(-ESHUTDOWN, bgdma_epoch_update_strided(e, &update,
+							  &stride));
+	require_is(-ESHUTDOWN, bgdma_epoch_update_pieces(e, &update, &word,
+							 1));
+	require_is(77, a->local[60000]);
+	return 0;
+}
+
 static int closing(uint32_t rank, uint32_t size, void *arg)
 {
 	struct bgdma_epoch_info info;
@@ -246,10 +275,6 @@ static int closing(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, meet(&a));
 	for (pending = 0; rank == 0 && pending < 2; pending++) {
 		struct bgdma_access_attr attr = access_at(&a, 0, 50000, 0);
-		const struct bgdma_update_attr update = {
-			.op = BGDMA_ATOMIC_ADD, .type = BGDMA_ATOMIC_U64,
-			.count = 1, .operand = 1,
-		};
 
 		mark(a.local, 50000, 1 + pending);
 		a.local[60000] = 77;
@@ -263,13 +288,12 @@ static int closing(uint32_t rank, uint32_t size, void *arg)
 			require_is(0, bgdma_epoch_flush(e));
 		require_is(0, bgdma_epoch_closing(e));
 		require_is(-EALREADY, bgdma_epoch_closing(e));
-		require_is(-ESHUTDOWN, put(&a, e, 60000, 1, 100));
-		require_is(-ESHUTDOWN, get(&a, e, 60000, 1, 100));
-		require_is(-ESHUTDOWN, bgdma_epoch_update(e, &update));
-		require_is(77, a.local[60000]);
+		require_is(0, all_refused(&a, e));
 		bgdma_epoch_info(e, &info);
 		require(info.closing);
 		require_is(1, info.puts);
+		/* One, as long as it is under way. */
+		require(info.gets <= pending);
 		require_is(0, bgdma_epoch_close(e));
 		require(is_marked(a.local + 70000, 50000, 1 + pending));
 	}
@@ -546,6 +570,21 @@ TEST(ep7_many_epochs_and_targets)
 	EXPECT_TRUE(job_run(1, several, NULL, -1));
 }
 
+/* Of a word that is @before, to which 5 is added. */
+static int stopped_update(struct accessor *a, struct bgdma_rma_epoch *e,
+			  unsigned int op, uint64_t before)
+{
+	const struct bgdma_update_attr update = {
+		.op = op, .type = BGDMA_ATOMIC_U64, .count = 1, .operand = 5,
+		.at = 60000, .result = { a->region, 200000 },
+	};
+
+	require_is(0, bgdma_epoch_update(e, &update));
+	require_is(0, bgdma_epoch_flush(e));
+	require_is(before, *(uint64_t *)(void *)(a->local + 200000));
+	return 0;
+}
+
 /* The target is stopped from before the epoch until after it. */
 static int stopped(uint32_t rank, uint32_t size, void *arg)
 {
@@ -566,14 +605,19 @@ static int stopped(uint32_t rank, uint32_t size, void *arg)
 						BGDMA_EPOCH_EXCLUSIVE, &e));
 		require_is(0, put(&a, e, 0, 50000, 0));
 		require_is(0, get(&a, e, 100000, 50000, 0));
+		require_is(0, stopped_update(&a, e, BGDMA_ATOMIC_ADD, 0));
+		/* Made here, of what is fetched there and compare and swap. */
+		require_is(0, stopped_update(&a, e, BGDMA_RMA_LAND, 5));
 		status = bgdma_epoch_close(e);
 		require_is(0, kill(load(pid), SIGCONT));
 		require_is(0, status);
 		require(is_marked(a.local + 100000, 50000, 0));
 	}
 	require_is(0, meet(&a));
-	if (rank == 1)
+	if (rank == 1) {
 		require(is_marked(a.own, 50000, 0));
+		require_is(1, *(uint64_t *)(void *)(a.own + 60000));
+	}
 	return accessor_close(&a);
 }
 
