@@ -419,6 +419,30 @@ static int put_behind(struct accessor *a, uint32_t region, uint32_t epoch)
  * answers, and so what a close returns, which waits for the answer. That is a
  * while, since long puts to another are in front of what it answers to.
  */
+#define LIES	20
+
+static bool lied_to(void *arg)
+{
+	const struct accessor *a = arg;
+
+	return a->troubles == LIES;
+}
+
+/* The owner is told, too: of which process, and what it said. */
+static int owner_told(struct accessor *a)
+{
+	require_is(0, member_until(&a->m, lied_to, a));
+	require(!a->last.origin);
+	require(a->last.window == a->window);
+	require_is(2, a->last.rank);
+	require_is(LIES, a->last.epoch);
+	require_is(BGDMA_E_EPOCH_COUNT, a->last.code);
+	require_is(2, a->last.got);
+	require_is(1, a->last.put);
+	return 0;
+}
+
+/* Rank 2 lies to rank 1, and puts much to rank 0. */
 static int answered(uint32_t rank, uint32_t size, void *arg)
 {
 	const struct bgdma_window_attr window = { .length = LOCAL };
@@ -433,9 +457,9 @@ static int answered(uint32_t rank, uint32_t size, void *arg)
 	if (rank == 1)
 		*region = bgdma_region_handle(bgdma_window_region(a.window));
 	require_is(0, meet(&a));
-	for (i = 1; !rank && i <= 20; i++) {
+	for (i = 1; rank == 2 && i <= LIES; i++) {
 		require_is(0, bgdma_epoch_begin(a.window, 1, i, 0, &e));
-		require_is(0, bgdma_epoch_begin(a.window, 2, 99, 0, &other));
+		require_is(0, bgdma_epoch_begin(a.window, 0, 99, 0, &other));
 		require_is(0, put(&a, e, 0, 8, 0));
 		require_is(0, bgdma_epoch_flush(e));
 		require_is(0, put_behind(&a, *region, i));
@@ -446,6 +470,8 @@ static int answered(uint32_t rank, uint32_t size, void *arg)
 		require_is(i, a.troubles);
 		require_is(BGDMA_E_EPOCH_COUNT, a.last.code);
 	}
+	if (rank == 1)
+		require_is(0, owner_told(&a));
 	require_is(0, meet(&a));
 	require_is(0, at_gate(&a, NULL));
 	return accessor_close(&a);
