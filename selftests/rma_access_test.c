@@ -181,6 +181,96 @@ TEST(access_requests)
 	EXPECT_TRUE(job_run(2, requests, NULL, -1));
 }
 
+/* One request of all blocks, or pieces: when it is complete all of them are. */
+static int requests_of_forms(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_stride out = { BLOCKS, 40, 64 };
+	const struct bgdma_stride in = { BLOCKS, 48, 64 };
+	struct bgdma_piece piece[BLOCKS];
+	struct bgdma_rma_request r;
+	struct bgdma_access_attr attr;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint32_t i, k;
+
+	(void)arg;
+	(void)size;
+	if (opened(&a, &e))
+		return 1;
+	for (i = 0; i < BLOCKS; i++)
+		piece[i] = (struct bgdma_piece){ i * 40, i * 64, 40 };
+	for (k = 0; k < 20; k++) {
+		mark(a.local, BLOCKS * 40, k);
+		attr = access_at(&a, 0, 40, rank * 16384);
+		attr.request = &r;
+		require_is(0, k % 2 ?
+			   bgdma_epoch_put_strided(e, &attr, &out) :
+			   bgdma_epoch_put_pieces(e, &attr, piece, BLOCKS));
+		require_is(0, bgdma_rma_wait(&r));
+		/* It is ours again. */
+		memset(a.local, 0, BLOCKS * 40);
+		attr.local.offset = 100000;
+		require_is(0, bgdma_epoch_get_strided(e, &attr, &in));
+		require_is(0, bgdma_rma_wait(&r));
+		for (i = 0; i < BLOCKS; i++)
+			memmove(a.local + i * 40, a.local + 100000 + i * 48,
+				40);
+		require(is_marked(a.local, BLOCKS * 40, k));
+		memset(a.local + 100000, 0, BLOCKS * 48);
+		require_is(0, bgdma_epoch_get_pieces(e, &attr, piece, BLOCKS));
+		require_is(0, bgdma_rma_wait(&r));
+		require(is_marked(a.local + 100000, BLOCKS * 40, k));
+	}
+	return closed(&a, e);
+}
+
+TEST(access_requests_of_blocks_and_pieces)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, requests_of_forms, NULL, -1));
+}
+
+/* The same of updates: what was there before has come. */
+static int requests_of_updates(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_stride stride = { BLOCKS, 8, 64 };
+	struct bgdma_piece piece[BLOCKS];
+	struct bgdma_rma_request r;
+	struct bgdma_update_attr u = {
+		.op = BGDMA_ATOMIC_ADD, .type = BGDMA_ATOMIC_U64, .count = 1,
+		.at = rank * 16384, .operand = 3, .request = &r,
+	};
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint64_t *before;
+	uint32_t i, k;
+
+	(void)arg;
+	(void)size;
+	if (opened(&a, &e))
+		return 1;
+	u.result = (struct bgdma_place){ a.region, 200000 };
+	before = (uint64_t *)(void *)(a.local + 200000);
+	for (i = 0; i < BLOCKS; i++)
+		piece[i] = (struct bgdma_piece){ i * 8, i * 64, 8 };
+	for (k = 0; k < 20; k++) {
+		memset(before, 0xff, BLOCKS * 8);
+		require_is(0, k % 2 ?
+			   bgdma_epoch_update_strided(e, &u, &stride) :
+			   bgdma_epoch_update_pieces(e, &u, piece, BLOCKS));
+		require_is(0, bgdma_rma_wait(&r));
+		for (i = 0; i < BLOCKS; i++)
+			require_is(3 * k, before[i]);
+	}
+	return closed(&a, e);
+}
+
+TEST(access_requests_of_updates)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, requests_of_updates, NULL, -1));
+}
+
 #define PUMPS	3
 
 struct waiter {
