@@ -219,6 +219,84 @@ TEST(x3_window_that_grows_when_one_has_died)
 	EXPECT_TRUE(job_run(3, telling, told, VICTIM));
 }
 
+/* ---- What is detached in an epoch ------------------------------------------ */
+
+#define UNDER_WAY	40
+
+struct detaching {
+	uint32_t stage;
+	bool puts;
+};
+
+/* In an epoch of accesses that the engine has not looked at. */
+static int detached_under(struct accessor *a, struct detaching *d)
+{
+	struct bgdma_access_attr attr = access_at(a, 0, 4096,
+						  (uintptr_t)memory);
+	uint32_t i;
+
+	require_is(0, bgdma_window_lock(a->window, 1, BGDMA_EPOCH_EXCLUSIVE));
+	attr.more = true;
+	for (i = 0; i < UNDER_WAY; i++)
+		require_is(0, d->puts ?
+			   bgdma_window_put(a->window, 1, &attr) :
+			   bgdma_window_get(a->window, 1, &attr));
+	store(&d->stage, 1);
+	require(until(load(&d->stage) == 2));
+	require_is(-ERANGE, bgdma_window_put(a->window, 1, &attr));
+	require(bgdma_window_unlock(a->window, 1) < 0);
+	require_is(1, a->troubles);
+	require_is(1, a->last.rank);
+	require(a->last.origin);
+	require(a->last.code == BGDMA_E_REGION ||
+		a->last.code == BGDMA_E_STALE);
+	return 0;
+}
+
+/* The close fails; what is attached again can be accessed, and nobody hangs. */
+static int detaching(uint32_t rank, uint32_t size, void *arg)
+{
+	struct detaching *d = arg;
+	struct bgdma_access_attr attr;
+	struct accessor a = { 0 };
+
+	(void)size;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 },
+				       &dynamic));
+	require_is(0, bgdma_window_attach(a.window, memory, WINDOW));
+	require_is(0, meet(&a));
+	if (rank == 1) {
+		require(until(load(&d->stage) == 1));
+		require_is(0, bgdma_window_detach(a.window, memory));
+		store(&d->stage, 2);
+	} else {
+		require_is(0, detached_under(&a, d));
+	}
+	require_is(0, meet(&a));
+	if (rank == 1)
+		require_is(0, bgdma_window_attach(a.window, memory, WINDOW));
+	require_is(0, bgdma_window_fence(a.window, 0));
+	attr = access_at(&a, 0, 100, (uintptr_t)memory);
+	mark(a.local, 100, rank);
+	require_is(0, bgdma_window_put(a.window, !rank, &attr));
+	require_is(0, meet(&a));
+	require(is_marked(memory, 100, !rank));
+	require_is(0, at_gate(&a, NULL));
+	return accessor_close(&a);
+}
+
+TEST(x3_window_that_shrinks_in_an_epoch)
+{
+	struct detaching *d = shared(sizeof(*d));
+
+	/* Accesses of which more follow wait for a doorbell. */
+	partition_new("2x1x1", "poll-ns 0");
+	EXPECT_TRUE(job_run(2, detaching, d, -1));
+	*d = (struct detaching){ .puts = true };
+	EXPECT_TRUE(job_run(2, detaching, d, -1));
+}
+
 /* ---- Windows that some could not make -------------------------------------- */
 
 enum { PART = 0, MADE = 1, GOES = 4, MAKERS = 6 };
