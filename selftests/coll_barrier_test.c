@@ -31,7 +31,8 @@ struct set {
 	struct bgdma_split_attr split;
 	uint32_t by;		/* colour: rank % by */
 	uint32_t rounds;	/* 0: as many as is usual */
-	struct bgdma_coll_plan plan;	/* of rank 0 */
+	uint32_t plans;		/* of rank 0, 1 and so on, then again */
+	struct bgdma_coll_plan plan[RANKS_MAX];
 	bool load;		/* for the processors; and who waits sleeps */
 };
 
@@ -131,12 +132,13 @@ static bool same_plan(const struct bgdma_coll_plan *a,
 {
 	return a->steps == b->steps && a->packets == b->packets &&
 	       a->hops == b->hops && a->replies == b->replies &&
-	       a->deposit == b->deposit;
+	       a->deposit == b->deposit && a->reply_hops == b->reply_hops;
 }
 
 static int set_member(uint32_t rank, uint32_t size, void *arg)
 {
 	const struct set *set = arg;
+	const struct bgdma_coll_plan *wanted = &set->plan[rank % set->plans];
 	struct bgdma_split_attr split = set->split;
 	struct bgdma_coll_plan plan;
 	struct caller c = { 0 };
@@ -151,11 +153,11 @@ static int set_member(uint32_t rank, uint32_t size, void *arg)
 	require_is(BGDMA_STRANGER, bgdma_coll_member(c.group,
 					bgdma_coll_size(c.group)));
 	bgdma_coll_plan(c.group, &plan);
-	if (!rank && !same_plan(&plan, &set->plan))
-		fprintf(stderr, "# plan: %u steps, %u packets, %u hops, %u replies, deposit %d\n",
-			plan.steps, plan.packets, plan.hops, plan.replies,
-			plan.deposit);
-	require(rank || same_plan(&plan, &set->plan));
+	if (!same_plan(&plan, wanted))
+		fprintf(stderr, "# rank %u: %u steps, %u packets, %u hops, %u replies, deposit %d, %u hops of replies\n",
+			rank, plan.steps, plan.packets, plan.hops, plan.replies,
+			plan.deposit, plan.reply_hops);
+	require(same_plan(&plan, wanted));
 	ret = rounds(&c, set);
 	return ret ? ret : caller_close(&c);
 }
@@ -196,36 +198,56 @@ TEST_F_TIMEOUT(barrier, test, timeout)						\
 	EXPECT_TRUE(set_runs(&set));					\
 }
 
-#define PLAN(...)	.plan = { __VA_ARGS__ }
+/* Steps, packets, hops, replies, by deposit bit, hops of replies. */
+#define PLANS(n, ...)	.plans = (n), .plan = { __VA_ARGS__ }
+#define PLAN(...)	PLANS(1, { __VA_ARGS__ })
 
 SET(ba6_sleepers_under_load, 600, .dims = "4x1x1", .size = 4,
 	.rounds = UNDER_LOAD / slowness(), .load = true,
-	PLAN(1, 1, 3, 3, true))
-SET(ba2_ring_of_two, 120, .dims = "2x1x1", .size = 2, PLAN(1, 1, 1, 1, true))
-SET(ba2_ring_of_three, 120, .dims = "3x1x1", .size = 3, PLAN(1, 1, 2, 2, true))
+	PLAN(1, 1, 3, 3, true, 4))
+SET(ba2_ring_of_two, 120, .dims = "2x1x1", .size = 2,
+	PLAN(1, 1, 1, 1, true, 1))
+SET(ba2_ring_of_three, 120, .dims = "3x1x1", .size = 3,
+	PLAN(1, 1, 2, 2, true, 2))
 SET(ba2_ring_of_eight, 120, .dims = "1x8x1", .size = 8,
-	PLAN(1, 1, 7, 7, true))
+	PLAN(1, 1, 7, 7, true, 16))
+/* An end node sends one packet, others two. */
 SET(ba2_mesh, 120, .dims = "1x1x4", .size = 4, .torus = "torus none",
-	PLAN(1, 1, 3, 3, true))
+	PLANS(4, { 1, 1, 3, 3, true, 6 }, { 1, 2, 3, 3, true, 4 },
+	      { 1, 2, 3, 3, true, 4 }, { 1, 1, 3, 3, true, 6 }))
 SET(ba3_without_replies, 120, .dims = "4x1x1", .size = 4,
-	.split.flags = BGDMA_SPLIT_NO_REPLY, PLAN(1, 1, 3, 0, true))
-SET(ba2_alone, 120, .dims = "1x1x1", .size = 1, PLAN(0, 0, 0, 0, false))
-SET(ba7_two_axes, 120, .dims = "2x3x1", .size = 6, PLAN(2, 2, 3, 3, true))
+	.split.flags = BGDMA_SPLIT_NO_REPLY, PLAN(1, 1, 3, 0, true, 0))
+SET(ba2_alone, 120, .dims = "1x1x1", .size = 1, PLAN(0, 0, 0, 0, false, 0))
+SET(ba7_two_axes, 120, .dims = "2x3x1", .size = 6,
+	PLAN(2, 2, 3, 3, true, 3))
 SET(ba7_three_axes, 120, .dims = "2x2x2", .size = 8, .torus = "torus y",
-	PLAN(3, 3, 3, 3, true))
+	PLAN(3, 3, 3, 3, true, 3))
+/* The one in the middle of a line of a mesh sends two there, and one along Y. */
+SET(ba7_mesh_and_ring, 120, .dims = "3x2x1", .size = 6, .torus = "torus y",
+	PLANS(3, { 2, 2, 3, 3, true, 4 }, { 2, 3, 3, 3, true, 3 },
+	      { 2, 2, 3, 3, true, 4 }))
+/* Any set: as far as its members are from each other. */
 SET(ba7_part_of_a_line, 120, .dims = "8x1x1", .size = 3,
-	PLAN(1, 2, 2, 2, false))
+	PLANS(3, { 1, 2, 3, 2, false, 3 }, { 1, 2, 2, 2, false, 2 },
+	      { 1, 2, 3, 2, false, 3 }))
+/* Of (0, 0), (3, 0) and (2, 1) the first two are neighbours; and so on. */
+SET(ba7_strewn, 120, .dims = "4x2x1", .size = 8, .torus = "torus x", .by = 3,
+	PLANS(8, { 1, 2, 4, 2, false, 4 }, { 1, 2, 5, 2, false, 5 },
+	      { 1, 1, 2, 1, false, 2 }, { 1, 2, 3, 2, false, 3 },
+	      { 1, 2, 3, 2, false, 3 }, { 1, 1, 2, 1, false, 2 },
+	      { 1, 2, 5, 2, false, 5 }, { 1, 2, 4, 2, false, 4 }))
 SET(ba7_two_on_a_node, 120, .dims = "2x1x1", .size = 4, .per_node = 2,
-	PLAN(1, 3, 3, 3, false))
+	PLAN(1, 3, 2, 3, false, 2))
 SET(ba7_plain, 120, .dims = "4x1x1", .size = 4,
 	.split.flags = BGDMA_SPLIT_PLAIN | BGDMA_SPLIT_NO_REPLY,
-	PLAN(1, 3, 3, 0, false))
+	PLAN(1, 3, 4, 0, false, 0))
 SET(ba7_by_axis, 120, .dims = "2x4x1", .size = 8,
-	.split.flags = BGDMA_SPLIT_Y, PLAN(1, 1, 3, 3, true))
+	.split.flags = BGDMA_SPLIT_Y, PLAN(1, 1, 3, 3, true, 4))
 SET(ba7_by_plane, 120, .dims = "2x2x2", .size = 8,
-	.split.flags = BGDMA_SPLIT_X | BGDMA_SPLIT_Z, PLAN(2, 2, 2, 2, true))
+	.split.flags = BGDMA_SPLIT_X | BGDMA_SPLIT_Z,
+	PLAN(2, 2, 2, 2, true, 2))
 SET(ba7_by_colour, 120, .dims = "4x1x1", .size = 4, .by = 2,
-	PLAN(1, 1, 1, 1, false))
+	PLAN(1, 1, 2, 1, false, 2))
 
 /* ---- More than one group ----------------------------------------------- */
 
@@ -483,12 +505,12 @@ TEST_F_TIMEOUT(barrier, x3_ba7_over_though_others_have_left_a_box, 120)
 	EXPECT_TRUE(job_run(4, box_member, NULL, -1));
 }
 
-/* The last, since it can take longest: everybody sleeps, nobody is in the way. */
+/* The last, since it can take longest: who waits looks first, then sleeps. */
 TEST_F_TIMEOUT(barrier, ba6_back_to_back, 3600)
 {
 	const char *count = getenv("BGDMA_BARRIERS");
 	const struct set set = {
-		.dims = "4x1x1", .size = 4, PLAN(1, 1, 3, 3, true),
+		.dims = "4x1x1", .size = 4, PLAN(1, 1, 3, 3, true, 4),
 		.rounds = count ? (uint32_t)strtoul(count, NULL, 10) :
 				  BACK_TO_BACK / slowness(),
 	};

@@ -209,9 +209,11 @@ BGDMA_API uint32_t bgdma_coll_dead(const struct bgdma_coll_group *group);
  * struct bgdma_coll_plan - what a barrier costs this process (BA-7)
  * @steps: axes one after the other, or 1 of plain packets, or 0: alone
  * @packets: control packets that it sends
- * @hops: nodes that these reach, together
+ * @hops: links that these cross, together; by the shortest way where each member
+ *	gets one of its own
  * @replies: packets that it answers with
  * @deposit: by deposit bit
+ * @reply_hops: links that the replies cross, together, by the shortest way
  */
 struct bgdma_coll_plan {
 	uint32_t steps;
@@ -219,6 +221,7 @@ struct bgdma_coll_plan {
 	uint32_t hops;
 	uint32_t replies;
 	bool deposit;
+	uint32_t reply_hops;
 };
 
 /* bgdma_coll_plan() of a program whose structure has @size bytes. */

@@ -199,6 +199,8 @@ int lines_build(struct bgdma_coll_group *g, const struct card *own);
 /* Whether a member is among those that a step counts, or is this process. */
 bool step_has(const struct bgdma_coll_group *g, const struct step *step,
 	      uint32_t number);
+/* From here to each of them, together: as far as a reply goes. */
+uint32_t step_hops(const struct bgdma_coll_group *g, const struct step *step);
 int plain_build(struct bgdma_coll_group *g, const struct card *cards);
 
 /* fail.c */

@@ -35,6 +35,24 @@ uint32_t coordinate(const struct bgdma_ctx_info *info, uint32_t node,
 	return node % info->dims[axis];
 }
 
+/* Hops of the shortest way to a member, which packets take on their own. */
+static uint32_t distance(const struct bgdma_coll_group *g, uint32_t number)
+{
+	const struct bgdma_ctx_info *info = info_of(g);
+	uint32_t node = peer_of(g, number)->node, hops = 0, a, b, way;
+	unsigned int axis;
+
+	for (axis = 0; axis < AXES; axis++) {
+		a = coordinate(info, info->rank, axis);
+		b = coordinate(info, node, axis);
+		way = a < b ? b - a : a - b;
+		if (info->torus & 1U << axis && way > info->dims[axis] - way)
+			way = info->dims[axis] - way;
+		hops += way;
+	}
+	return hops;
+}
+
 /* Do members differ in this coordinate? */
 static bool spans(const struct bgdma_coll_group *g, unsigned int axis)
 {
@@ -238,6 +256,16 @@ bool step_has(const struct bgdma_coll_group *g, const struct step *step,
 	return true;
 }
 
+uint32_t step_hops(const struct bgdma_coll_group *g, const struct step *step)
+{
+	uint32_t hops = 0, i;
+
+	for (i = 0; i < g->size; i++)
+		if (step_has(g, step, i))
+			hops += distance(g, i);
+	return hops;
+}
+
 /* ---- Any set ----------------------------------------------------------- */
 
 static int grant_all(struct bgdma_coll_group *g, struct bgdma_grant_attr *to)
@@ -317,7 +345,7 @@ int plain_build(struct bgdma_coll_group *g, const struct card *cards)
 		.counter = g->counter[0], .axis = AXES,
 		.others = g->size - 1, .count = g->descs,
 	};
-	g->hops = g->descs;
+	g->hops = step_hops(g, &g->step[0]);
 	g->steps = g->size > 1;
 	return members_grant(g);
 }
