@@ -43,6 +43,15 @@ static const int64_t timeline[4][4] = {
 	{ -1, -1, 3, -1 }, { 2, -2, 2, -2 }, { 1, 1, 1, -3 }, { 0, 0, 0, 0 },
 };
 
+/* No counter that is below zero is told of, nor is anything else (DMA-5). */
+static bool is_quiet(const struct caller *c)
+{
+	const struct bgdma_ctx *ctx = bgdma_endpoint_ctx(c->m.ep);
+
+	return !bgdma_events_pending(ctx) && !bgdma_events_lost(ctx) &&
+	       !bgdma_counter_failed(bgdma_coll_counter(c->group, 0));
+}
+
 static int timeline_member(uint32_t rank, uint32_t size, void *arg)
 {
 	const struct bgdma_split_attr *split = arg;
@@ -67,6 +76,7 @@ static int timeline_member(uint32_t rank, uint32_t size, void *arg)
 		place(2 * step + 1, size);
 		/* And it is not on its way to something else. */
 		require_is(timeline[step][rank], bgdma_counter_read(counter));
+		require(is_quiet(&c));
 	}
 	require_is(0, bgdma_coll_wait(c.group, BGDMA_SLEEP,
 				      (int64_t)PATIENCE_NS));
@@ -100,6 +110,64 @@ TEST_F(barrier, ba5_ba3_timeline_without_replies)
 TEST_F(barrier, ba5_ba7_timeline_of_plain_packets)
 {
 	EXPECT_TRUE(timeline_of("torus x", BGDMA_SPLIT_PLAIN));
+}
+
+#define SLEEPS	3	/* at most, for seven others */
+
+/* Whether a process sleeps in the kernel. */
+static bool is_asleep(pid_t pid)
+{
+	char path[32], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "r");
+	if (file) {
+		/* Its name is before it, in parentheses. */
+		if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+			state = 0;
+		fclose(file);
+	}
+	return state == 'S';
+}
+
+/*
+ * Rank 0 sleeps while the others enter, one by one: of those entries that leave its
+ * counter above zero none wakes it. What else goes on there may do so now and then.
+ */
+static int sleeper_member(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_endpoint_stats before, after;
+	struct caller c = { 0 };
+
+	(void)arg;
+	require_is(0, caller_open(&c, 1));
+	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
+	require_is(0, bgdma_coll_barrier(c.group));
+	place(0, size);
+	bgdma_endpoint_stats(c.m.ep, &before);
+	if (!rank) {
+		require_is(0, bgdma_coll_enter(c.group));
+		store(&board->value[0], getpid());
+	} else {
+		require(until(load(&board->value[rank - 1])));
+		require(until(is_asleep((pid_t)load(&board->value[0]))));
+		require_is(0, bgdma_coll_enter(c.group));
+		/* Time to wake it, if it did. */
+		usleep(2000);
+		store(&board->value[rank], 1);
+	}
+	require_is(0, bgdma_coll_wait(c.group, BGDMA_SLEEP,
+				      (int64_t)PATIENCE_NS));
+	bgdma_endpoint_stats(c.m.ep, &after);
+	require(rank || after.sleeps - before.sleeps <= SLEEPS);
+	return caller_close(&c);
+}
+
+TEST_F_TIMEOUT(barrier, ba4_who_sleeps_is_woken_at_the_exit_value, 120)
+{
+	partition_new("8x1x1", "");
+	EXPECT_TRUE(job_run(8, sleeper_member, NULL, -1));
 }
 
 /* ---- BA-4, BA-6, BA-7 -------------------------------------------------- */
