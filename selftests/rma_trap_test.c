@@ -41,17 +41,26 @@ static bool is_in(const void *code, const void *function)
 	return at >= from && at < from + 64;
 }
 
-static int trap_open(struct accessor *a, enum bgdma_window_trap trap)
+/* Whom a race is with is no rank that is 0 when nobody has set it. */
+#define TARGET	1
+#define ORIGIN	2
+#define SIZE	3
+
+static int trap_open_as(struct accessor *a, enum bgdma_window_trap trap,
+			enum bgdma_progress progress)
 {
-	const struct bgdma_endpoint_attr ep = {
-		.progress = BGDMA_PROGRESS_THREAD,
-	};
+	const struct bgdma_endpoint_attr ep = { .progress = progress };
 	const struct bgdma_window_attr window = {
 		.addr = memory, .length = BYTES, .trap = trap,
 		.race = on_race, .arg = memory,
 	};
 
 	return accessor_open_as(a, ep, (struct bgdma_rma_attr){ 0 }, &window);
+}
+
+static int trap_open(struct accessor *a, enum bgdma_window_trap trap)
+{
+	return trap_open_as(a, trap, BGDMA_PROGRESS_THREAD);
 }
 
 /* Is a page of the window as its process wants it, for the kernel? */
@@ -86,9 +95,9 @@ static int races(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, trap_open(&a, t->trap));
 	racing_store(memory);
 	require_is(0, meet(&a));
-	if (rank == 0) {
+	if (rank == ORIGIN) {
 		mark(a.local, BYTES, 3);
-		require_is(0, bgdma_epoch_begin(a.window, 1, 77, 0, &e));
+		require_is(0, bgdma_epoch_begin(a.window, TARGET, 77, 0, &e));
 		/* The engine has other ways. */
 		require_is(0, put(&a, e, 0, BYTES, 0));
 		require_is(0, bgdma_epoch_flush(e));
@@ -96,7 +105,7 @@ static int races(uint32_t rank, uint32_t size, void *arg)
 		require(until(load(&t->stage) == 2));
 		require_is(0, bgdma_epoch_close(e));
 		store(&t->stage, 3);
-	} else {
+	} else if (rank == TARGET) {
 		require(until(load(&t->stage) == 1));
 		require_is(0, catches);
 		require_is(mark_of(3, 2 * PAGE + 9),
@@ -113,7 +122,7 @@ static int races(uint32_t rank, uint32_t size, void *arg)
 		}
 		require(is_in(caught[all].code, racing_store));
 		require_is(PAGE + 5, caught[all].offset);
-		require_is(0, caught[all].rank);
+		require_is(ORIGIN, caught[all].rank);
 		require_is(77, caught[all].epoch);
 		require(caught[all].window == a.window);
 		require_is(1, memory[PAGE + 5]);
@@ -133,12 +142,134 @@ TEST(epoch_traps_races)
 {
 	struct trapping *t = shared(sizeof(*t));
 
-	partition_new("2x1x1", "");
+	partition_new("3x1x1", "");
 	t->trap = BGDMA_TRAP_WRITES;
-	EXPECT_TRUE(job_run(2, races, t, -1));
+	EXPECT_TRUE(job_run(SIZE, races, t, -1));
 	t->trap = BGDMA_TRAP_ALL;
 	t->stage = 0;
-	EXPECT_TRUE(job_run(2, races, t, -1));
+	EXPECT_TRUE(job_run(SIZE, races, t, -1));
+}
+
+/* Memory whose protection an origin's epoch was the reason for is free again. */
+static int left_alone(struct accessor *a, int *stage)
+{
+	require(until(at_gate(a, NULL) == 0));
+	require(until(bgdma_endpoint_progress(a->m.ep, 64) >= 0 &&
+		      is_writable(memory)));
+	racing_store(memory);
+	require_is(1, catches);
+	store(stage, 3);
+	return 0;
+}
+
+/* The origin is killed in its epoch. */
+static int broken(uint32_t rank, uint32_t size, void *arg)
+{
+	int *stage = arg, ret = 0;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+
+	(void)size;
+	require_is(0, trap_open(&a, BGDMA_TRAP_ALL));
+	require_is(0, meet(&a));
+	if (rank == ORIGIN) {
+		require_is(0, bgdma_epoch_begin(a.window, TARGET, 77, 0, &e));
+		store(stage, 1);
+		require(until(load(stage) == 2));
+		return raise(SIGKILL);
+	}
+	if (rank == TARGET) {
+		require(until(load(stage) == 1));
+		require(!is_writable(memory));
+		racing_store(memory + PAGE);
+		require_is(1, catches);
+		store(stage, 2);
+		ret = left_alone(&a, stage);
+	}
+	require(ret || until(load(stage) == 3));
+	return ret ? ret : accessor_leave(&a);
+}
+
+TEST(epoch_traps_are_gone_with_their_origin)
+{
+	int *stage = shared(sizeof(*stage));
+
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(SIZE, broken, stage, ORIGIN));
+}
+
+/* As many events as make more be lost: of gets that fail, in epoch @id elsewhere. */
+static int deafen(struct accessor *a, uint32_t id, struct bgdma_region *foreign)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(a->m.ep);
+	struct bgdma_access_attr attr = access_at(a, 0, 8, 0);
+	uint64_t before = bgdma_events_lost(ctx);
+	struct bgdma_rma_epoch *e;
+
+	require_is(0, bgdma_epoch_begin(a->window, 0, id, 0, &e));
+	attr.local.region = foreign;
+	require(until(bgdma_epoch_get(e, &attr) ||
+		      bgdma_events_lost(ctx) > before));
+	require(bgdma_events_lost(ctx) > before);
+	return 0;
+}
+
+/* The target hears neither that an epoch asks nor that its origin died. */
+static int deaf_target(struct accessor *a, int *stage)
+{
+	struct bgdma_epoch first = { 0 };
+	struct bgdma_region *foreign;
+
+	require_is(0, bgdma_region_alloc(bgdma_endpoint_ctx(a->m.ep), PAGE,
+					 BGDMA_LOCAL_WRITE, &foreign));
+	require_is(0, deafen(a, 1, foreign));
+	store(stage, 1);
+	require(until(at_gate(a, &first) == 1 &&
+		      first.state == BGDMA_EPOCH_ASKED));
+	require(is_writable(memory));
+	require(until(bgdma_endpoint_progress(a->m.ep, 64) >= 0 &&
+		      load(stage) == 2));
+	require(!is_writable(memory));
+	racing_store(memory + PAGE);
+	require_is(1, catches);
+	require_is(ORIGIN, caught[0].rank);
+	require_is(77, caught[0].epoch);
+	require_is(0, deafen(a, 2, foreign));
+	store(stage, 4);
+	return left_alone(a, stage);
+}
+
+static int deaf(uint32_t rank, uint32_t size, void *arg)
+{
+	int *stage = arg, ret = 0;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+
+	(void)size;
+	/* Who has no thread hears when it is asked to. */
+	require_is(0, trap_open_as(&a, rank == TARGET ? BGDMA_TRAP_ALL :
+						       BGDMA_TRAP_NOTHING,
+				   BGDMA_PROGRESS_CALLER));
+	require_is(0, meet(&a));
+	if (rank == ORIGIN) {
+		require(until(load(stage) == 1));
+		require_is(0, bgdma_epoch_begin(a.window, TARGET, 77, 0, &e));
+		store(stage, 2);
+		require(until(load(stage) == 4));
+		return raise(SIGKILL);
+	}
+	if (rank == TARGET)
+		ret = deaf_target(&a, stage);
+	require(ret || until(load(stage) == 3));
+	return ret ? ret : accessor_leave(&a);
+}
+
+TEST(epoch_traps_though_events_are_lost)
+{
+	int *stage = shared(sizeof(*stage));
+
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(SIZE, deaf, stage, ORIGIN));
 }
 
 /* Many epochs at once, of several: each is allowed, and none is lost. */
