@@ -54,6 +54,9 @@ said "process 0 enters: counters  2 -2  2 -2\$"
 said "process 1 enters: counters  1  1  1 -3\$"
 said "process 3 enters: counters  0  0  0  0\$"
 said "^$count barriers, .* the counter is 0\$"
+for rank in 0 1 2 3; do
+	said "^process $rank has left 0 barriers early\$"
+done
 nodes_end
 rm -rf "$dir"
 exit $result

@@ -32,6 +32,10 @@ said() {
 said "asks, and would not wait: Device or resource busy"
 said "closing stage: Cannot send after transport endpoint shutdown"
 said "put counter 100, get counter 0"
+for rank in 1 2 3; do
+	said "target: epoch 100 of process $rank is open: got: 100, put: 0"
+	said "process $rank: put counter 100, the target got: 100"
+done
 said "is $((first + 300)) after 300 changes"
 said "epoch 102 of process 2 broke: peer died or left"
 said "process 1: has the table next"

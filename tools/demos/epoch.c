@@ -19,6 +19,8 @@
 #include <bgdma/bgdma.h>
 
 enum { ROWS = 256, ID = 100, BATCHES = 5, BATCH = 20, PAUSE_US = 50000 };
+enum { ORIGINS = 3, CHANGES = BATCHES * BATCH };
+enum { SEEN = ROWS - 2, LAST = ROWS - 1 };	/* rows of no key */
 
 struct row {
 	char key[48];
@@ -30,7 +32,7 @@ static struct bgdma_endpoint *ep;
 static struct bgdma_window *window;
 static struct bgdma_region *region;
 static uint32_t rank;
-static struct row *mine;		/* to put from and get into */
+static struct row *mine;		/* two, to put from and get into */
 static const struct bgdma_rma_trouble *volatile broken;
 
 static void must(const char *what, int ret)
@@ -80,7 +82,7 @@ static uint32_t load(const char *path)
 
 	if (!file)
 		must(path, -errno);
-	while (n < ROWS && fscanf(file, "%47s %" SCNu64 "%*[^\n]",
+	while (n < SEEN && fscanf(file, "%47s %" SCNu64 "%*[^\n]",
 				  rows[n].key, &rows[n].number) == 2)
 		n++;
 	fclose(file);
@@ -96,9 +98,16 @@ static const char *state_name(unsigned int state)
 	return state < sizeof(names) / sizeof(names[0]) ? names[state] : "?";
 }
 
-/* Say what is at the gate whenever it changes, until nobody is there. */
+/* The origin may see what its epoch has got: whose, and how many. */
+static uint64_t seen_of(uint32_t origin, uint64_t got)
+{
+	return (uint64_t)origin << 32 | got;
+}
+
+/* Say what is at the gate whenever it changes, until all have been there. */
 static void watch(void)
 {
+	struct row *rows = bgdma_window_addr(window);
 	struct bgdma_epoch now[8], before = { 0 };
 	int n, seen = -1;
 
@@ -112,13 +121,18 @@ static void watch(void)
 			continue;
 		seen = n;
 		if (!n)
-			break;
+			continue;
 		before = now[0];
-		printf("target: epoch %u of process %u %s: got %llu, put %llu"
+		printf("target: epoch %u of process %u %s: got: %llu, put: %llu"
 		       "; %d more wait\n", before.epoch, before.rank,
 		       state_name(before.state), before.got, before.put,
 		       n - 1);
-	} while (bgdma_endpoint_progress(ep, 0) >= 0);
+		__atomic_store_n(&rows[SEEN].number,
+				 seen_of(before.rank, before.got),
+				 __ATOMIC_RELEASE);
+	} while (bgdma_endpoint_progress(ep, 0) >= 0 &&
+		 (n || __atomic_load_n(&rows->changes, __ATOMIC_ACQUIRE) <
+		       ORIGINS * CHANGES));
 }
 
 static void target(const char *path)
@@ -142,7 +156,7 @@ static void target(const char *path)
 	       " rows\n", broken->epoch, broken->rank,
 	       bgdma_strcode(broken->code), broken->got);
 	/* Process 1 has it next. */
-	while (__atomic_load_n(&rows[ROWS - 1].changes, __ATOMIC_ACQUIRE) != 1)
+	while (__atomic_load_n(&rows[LAST].changes, __ATOMIC_ACQUIRE) != 1)
 		must("progress", bgdma_endpoint_progress(ep, 0));
 	/* And closes it: nobody is at the gate. */
 	while (bgdma_gate_epochs(bgdma_window_region(window), &last, 1) > 0)
@@ -150,6 +164,25 @@ static void target(const char *path)
 }
 
 /* ---- The origins ------------------------------------------------------- */
+
+/* All puts have come: the target counts as many as we do. */
+static void counters_meet(struct bgdma_rma_epoch *e)
+{
+	struct bgdma_access_attr seen = row_at(SEEN);
+	struct bgdma_epoch_info info;
+
+	bgdma_epoch_info(e, &info);
+	seen.local.offset = sizeof(*mine);
+	for (;;) {
+		must("get", bgdma_epoch_get(e, &seen));
+		must("flush", bgdma_epoch_flush(e));
+		if (mine[1].number == seen_of(rank, info.puts))
+			break;
+		usleep(1000);
+	}
+	printf("process %u: put counter %" PRIu64 ", the target got: %u\n",
+	       rank, info.puts, (uint32_t)mine[1].number);
+}
 
 /* Change the first row many times, alone. */
 static void change_alone(struct bgdma_rma_epoch *e)
@@ -172,6 +205,7 @@ static void change_alone(struct bgdma_rma_epoch *e)
 		       PRId64 "\n", rank, info.puts, info.gets);
 		usleep(PAUSE_US);
 	}
+	counters_meet(e);
 	must("closing", bgdma_epoch_closing(e));
 	printf("process %u: a put in the closing stage: %s\n", rank,
 	       strerror(-bgdma_epoch_put(e, &row)));
@@ -215,7 +249,7 @@ static void die_in_an_epoch(void)
 
 static void origin(void)
 {
-	struct bgdma_access_attr row = row_at(ROWS - 1);
+	struct bgdma_access_attr row = row_at(LAST);
 	struct bgdma_rma_epoch *e;
 
 	meet();
@@ -249,7 +283,7 @@ int main(int argc, char **argv)
 	must("rma", bgdma_rma_create(&rma, ep, &attr));
 	must("commit", bgdma_endpoint_commit(ep, NULL));
 	must("region", bgdma_region_alloc(bgdma_endpoint_ctx(ep),
-			sizeof(struct row), BGDMA_LOCAL_READ |
+			2 * sizeof(struct row), BGDMA_LOCAL_READ |
 			BGDMA_LOCAL_WRITE, &region));
 	must("expose", bgdma_endpoint_expose(ep, region, BGDMA_RIGHT_WRITE));
 	mine = bgdma_region_addr(region);
