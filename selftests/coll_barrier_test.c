@@ -455,7 +455,7 @@ static int death_member(uint32_t rank, uint32_t size, void *arg)
 	return raise(SIGKILL);
 }
 
-TEST_F_TIMEOUT(barrier, x3_ba4_a_member_dies, 300)
+static void deaths_in_line(struct __test_metadata *_metadata, const char *torus)
 {
 	static const uint32_t flags[] = {
 		0, BGDMA_SPLIT_NO_REPLY, BGDMA_SPLIT_PLAIN,
@@ -463,16 +463,26 @@ TEST_F_TIMEOUT(barrier, x3_ba4_a_member_dies, 300)
 	struct death death;
 	unsigned int i;
 
-	partition_new("4x1x1", "");
+	partition_new("4x1x1", torus);
 	for (death.when = 0; death.when < WHEN_COUNT; death.when++) {
 		for (i = 0; i < 3; i++) {
 			memset(board, 0, sizeof(*board));
 			death.flags = flags[i];
 			EXPECT_TRUE(job_run(4, death_member, &death, VICTIM))
-				TH_LOG("death %u, flags %x", death.when,
-				       death.flags);
+				TH_LOG("%s: death %u, flags %x", torus,
+				       death.when, death.flags);
 		}
 	}
+}
+
+TEST_F_TIMEOUT(barrier, x3_ba4_a_member_dies, 300)
+{
+	deaths_in_line(_metadata, "torus x");
+}
+
+TEST_F_TIMEOUT(barrier, x3_ba4_a_member_dies_on_a_mesh, 300)
+{
+	deaths_in_line(_metadata, "torus none");
 }
 
 /*
