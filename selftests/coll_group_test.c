@@ -91,6 +91,70 @@ TEST_F_TIMEOUT(coll, ba3_members_cannot_write_our_packets, 120)
 	EXPECT_TRUE(job_run(2, writing_member, &split, -1));
 }
 
+/* ---- One packet too many ----------------------------------------------- */
+
+enum { LATE = 2, TWICE = 3 };
+
+/* Barriers that nobody leaves before all have entered. */
+static int rounds(struct bgdma_coll_group *group, uint32_t rank, uint32_t size)
+{
+	int64_t i, seen;
+	uint32_t r;
+
+	for (i = 1; i <= 50; i++) {
+		store(&board->round[rank], i);
+		require_is(0, bgdma_coll_barrier(group));
+		for (r = 0; r < size; r++) {
+			seen = load(&board->round[r]);
+			require(seen == i || seen == i + 1);
+		}
+	}
+	return 0;
+}
+
+/*
+ * TWICE enters and says so twice. Those that wait for LATE leave without it: a member
+ * can do that to its own group, and to none of the others.
+ */
+static int excess_member(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_coll_group *other;
+	struct caller c = { 0 };
+
+	(void)arg;
+	require_is(0, caller_open(&c, 1));
+	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
+	require_is(0, bgdma_coll_split(c.coll, NULL, &other));
+	require_is(0, bgdma_coll_barrier(c.group));
+	place(0, size);
+	if (rank != LATE)
+		require_is(0, bgdma_coll_enter(c.group));
+	if (rank == TWICE)
+		require_is(0, bgdma_inject(c.coll->fifo, c.group->desc));
+	if (rank < LATE) {
+		require_is(0, bgdma_coll_wait(c.group, BGDMA_SLEEP,
+					      (int64_t)PATIENCE_NS));
+		require_is(0, load(&board->value[LATE]));
+	}
+	place(1, size);
+	if (rank == LATE) {
+		store(&board->value[LATE], 1);
+		require_is(0, bgdma_coll_enter(c.group));
+	}
+	if (rank >= LATE)
+		require_is(0, bgdma_coll_wait(c.group, BGDMA_SLEEP,
+					      (int64_t)PATIENCE_NS));
+	require_is(0, rounds(other, rank, size));
+	bgdma_coll_group_destroy(other);
+	return caller_close(&c);
+}
+
+TEST_F_TIMEOUT(coll, ba4_one_packet_too_many_hurts_its_own_group, 60)
+{
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(4, excess_member, NULL, -1));
+}
+
 /* ---- Who is ready ------------------------------------------------------ */
 
 /* A packet to rank 0, which has to refuse it. */
