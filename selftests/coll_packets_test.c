@@ -97,13 +97,14 @@ static void costs_are(struct __test_metadata *_metadata, struct shape shape,
 		SKIP(return, "no tracefs");
 	EXPECT_TRUE(job_run(s->size, counted, s, -1));
 	tracing_end();
-	for (i = 0; i < s->size; i++, is++, e++)
+	for (i = 0; i < s->size; i++, is++, e++) {
 		EXPECT_TRUE(is->carriers == e->carriers &&
 			    is->replies == e->replies &&
 			    is->copies == e->copies && !is->rest)
 			TH_LOG("node %u: %u carriers, %u replies, %u copies, %u more",
 			       i, is->carriers, is->replies, is->copies,
 			       is->rest);
+	}
 }
 
 #define COSTS(test, dims_, torus_, size_, flags_, ...)			\
