@@ -84,7 +84,7 @@ static void node_join(uint32_t rank, const char *dims, const char *more)
 	      PARTITION, dims, rank, more);
 	/* A slow machine says HELLO late, and answers late. */
 	shell("bgdma link add dev bg0 partition %s hello %u timeout %u >&2",
-	      PARTITION, 100 * slowness(), timeout_ms * slowness());
+	      PARTITION, 50 * slowness(), timeout_ms * slowness());
 	links_leave();
 }
 
