@@ -222,9 +222,9 @@ static int set_member(uint32_t rank, uint32_t size, void *arg)
 					bgdma_coll_size(c.group)));
 	bgdma_coll_plan(c.group, &plan);
 	if (!same_plan(&plan, wanted))
-		fprintf(stderr, "# rank %u: %u steps, %u packets, %u hops, %u replies, deposit %d, %u hops of replies\n",
+		fprintf(stderr, "# rank %u: %u steps, packets %u (hops %u), replies %u (%u), deposit %d\n",
 			rank, plan.steps, plan.packets, plan.hops, plan.replies,
-			plan.deposit, plan.reply_hops);
+			plan.reply_hops, plan.deposit);
 	require(same_plan(&plan, wanted));
 	ret = rounds(&c, set);
 	return ret ? ret : caller_close(&c);

@@ -103,7 +103,7 @@ TEST(ep_an_epoch_with_a_put_is_five_packets_and_the_put)
 	EXPECT_EQ(0, cost->n.gets + cost->n.replies);
 }
 
-/* No put counter, no acknowledgement: BEGIN, its answer, END. */
+/* No put counter, nothing acknowledged: BEGIN, its answer, END. */
 TEST(ep6_an_epoch_without_puts_has_no_closing_message)
 {
 	struct cost *cost;

@@ -376,7 +376,7 @@ FIXTURE_TEARDOWN(step)
 
 /*
  * All deaths up to the @first call, of the later ones each @stride'th, other ones for
- * each kind of window: a job for each of all takes minutes. That is what
+ * another sort of window: a job for each of all takes minutes. That is what
  * BGDMA_TEST_STEPS in the environment asks for.
  */
 static bool deaths(struct told *t, enum kind kind, member_fn *fn,

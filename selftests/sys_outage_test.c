@@ -14,9 +14,10 @@
 /* Who cannot be reached for a while. */
 #define FAR	1
 
-/* What the processes of a job see together. */
+/* What the processes of a job see together; @failed: how many have seen it fail. */
 struct together {
 	bool over;
+	uint32_t failed;
 };
 
 /* Who is told of the others, and of how many. */
@@ -347,6 +348,48 @@ static int barrier(uint32_t rank, uint32_t size, void *arg)
 TEST(x3_coll_what_was_lost_ends_a_barrier)
 {
 	EXPECT_TRUE(outage_run(3, barrier));
+}
+
+/*
+ * What the engines combine goes by flows of their own, of which no message knows: the
+ * group is over at each member, and who can reach each other still do.
+ */
+static int combine(uint32_t rank, uint32_t size, void *arg)
+{
+	static const struct bgdma_operator sum = { .reduction = BGDMA_SUM,
+						   .element = BGDMA_S64 };
+	int64_t value = 1;
+	const struct bgdma_collective what = {
+		.kind = BGDMA_ALLREDUCE, .algorithm = BGDMA_ENGINES,
+		.op = &sum, .count = 1, .out = &value,
+	};
+	struct together *t = arg;
+	struct hearer h = { 0 };
+	struct caller c = { 0 };
+	int ret;
+
+	require_is(0, caller_open_as(&c, &HEARS(&h)));
+	require_is(0, bgdma_coll_split(c.coll, &(struct bgdma_split_attr){
+			.flags = BGDMA_SPLIT_ENGINES }, &c.group));
+	require_is(0, bgdma_coll_run(c.group, &what));
+	require_is(size, value);
+	require_is(0, begin(&c.m));
+	while (!(ret = bgdma_coll_run(c.group, &what)))
+		;
+	require(ret == -EIO || ret == -EHOSTDOWN);
+	require(bgdma_coll_run(c.group, &what) < 0);
+	__atomic_add_fetch(&t->failed, 1, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&t->failed, __ATOMIC_ACQUIRE) < size)
+		(void)bgdma_endpoint_wait(c.m.ep, 10000000);
+	require(rank == FAR || !h.down || h.whom == FAR);
+	if (rank == 0)
+		links_cut(FAR, false);
+	return caller_close(&c);
+}
+
+TEST(x3_dp7_what_engines_lose_ends_the_group)
+{
+	EXPECT_TRUE(outage_run(3, combine));
 }
 
 /* ---- One-sided access ----------------------------------------------------- */
