@@ -413,7 +413,7 @@ TEST_F(counter, x2_what_lands_late_is_no_part_of_the_next_use)
 	__s64 before, next;
 	__u64 last = 0;
 	/* Where links lose frames, each takes a good part of a second. */
-	int use, uses = links_used() ? 40 : 300;
+	__u32 use, uses = links_used() ? 40 : 300;
 
 	for (use = 0; use < uses; use++) {
 		gen = (__u16)(c->lease_gen + 1) ?: 1;

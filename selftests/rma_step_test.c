@@ -379,16 +379,16 @@ FIXTURE_TEARDOWN(step)
  * another sort of window: a job for each of all takes minutes. That is what
  * BGDMA_TEST_STEPS in the environment asks for.
  */
-static bool deaths(struct told *t, enum kind kind, member_fn *fn,
+static bool deaths(struct told *t, enum kind sort, member_fn *fn,
 		   unsigned int first, unsigned int stride)
 {
 	bool all = getenv("BGDMA_TEST_STEPS");
 	unsigned int nth;
 
 	for (nth = 1; nth < 1000; nth++) {
-		if (!all && nth > first && nth % stride != kind * stride / 3)
+		if (!all && nth > first && nth % stride != sort * stride / 3)
 			continue;
-		*t = (struct told){ .kind = kind, .nth = nth };
+		*t = (struct told){ .kind = sort, .nth = nth };
 		if (!job_run(SIZE, fn, t, VICTIM)) {
 			fprintf(stderr, "# before ioctl %u\n", nth);
 			return false;
