@@ -440,6 +440,10 @@ TEST(pmi1_nonsense)
 	EXPECT_EQ(-EPROTO, pmi1_broken("put", "cmd=put_result rc=-1\n"));
 	EXPECT_EQ(-EPIPE, pmi1_broken("put", ""));
 	EXPECT_EQ(-ETIMEDOUT, pmi1_broken("barrier_in", "cmd=barr"));
+	EXPECT_EQ(-EPIPE, pmi1_broken("barrier_in", ""));
+	EXPECT_EQ(-EPROTO, pmi1_broken("barrier_in", "cmd=hello\n"));
+	EXPECT_EQ(-EPROTO, pmi1_broken("barrier_in",
+				       "cmd=barrier_out rc=-1\n"));
 	EXPECT_EQ(-EPROTO, pmi1_broken("get",
 				       "cmd=get_result rc=0 value=7g\n"));
 	EXPECT_EQ(-EPROTO, pmi1_broken("get",

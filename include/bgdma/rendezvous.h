@@ -180,8 +180,8 @@ bgdma_rendezvous_accept_sized(struct bgdma_endpoint *ep,
  * @attr: where to
  *
  * Return: 0; -EHOSTDOWN; -EINVAL, also for a place that leaves its region; -ENOMEM;
- * what bgdma_region_register() and bgdma_region_grant() return. It is still to be
- * answered after an error.
+ * -ENOTCONN not committed; what bgdma_region_register() and bgdma_region_grant()
+ * return. It is still to be answered after an error.
  */
 static inline int
 bgdma_rendezvous_accept(struct bgdma_endpoint *ep, const struct bgdma_rts *rts,
@@ -197,7 +197,7 @@ bgdma_rendezvous_accept(struct bgdma_endpoint *ep, const struct bgdma_rts *rts,
  *
  * The origin's function gets -ECANCELED.
  *
- * Return: 0; -EHOSTDOWN; -ENOMEM.
+ * Return: 0; -EHOSTDOWN; -EINVAL; -ENOMEM; -ENOTCONN not committed.
  */
 BGDMA_API int bgdma_rendezvous_refuse(struct bgdma_endpoint *ep,
 				      const struct bgdma_rts *rts);
@@ -212,7 +212,7 @@ BGDMA_API int bgdma_rendezvous_refuse(struct bgdma_endpoint *ep,
  * been said. The memory is the caller's when @done is called, not before.
  *
  * Return: 0: @done will be called; -ENOENT: it was, or is about to be; -EAGAIN
- * no room to ask: make progress; -ENOTCONN.
+ * no room to ask: make progress; -ENOTCONN; -ENODEV.
  */
 BGDMA_API int bgdma_rendezvous_cancel(struct bgdma_endpoint *ep, uint32_t id);
 
