@@ -73,6 +73,8 @@ static int bad_calls(uint32_t rank, uint32_t size, void *arg)
 		require_is(-EINVAL, bgdma_msg_testall(row, 2, NULL));
 		require_is(-EINVAL, bgdma_msg_waitany(row, 2, &index, NULL));
 		require_is(-EINVAL, bgdma_msg_testsome(row, 2, &index, NULL));
+		require_is(-EINVAL, bgdma_msg_testany(row, 2, &index, NULL));
+		require_is(-EINVAL, bgdma_msg_waitsome(row, 2, &index, NULL));
 		/* What was not completed ends with its endpoint. */
 		bgdma_endpoint_destroy(ep);
 	}
@@ -144,7 +146,8 @@ enum { POKE_BEFORE = 4, POKE_AFTER, POKE_BACK };
 struct poked {
 	struct talker t;
 	uint8_t room[64];
-	int received[2], sent, synchronous, probed;
+	struct bgdma_msg_request *never;
+	int received[2], sent, synchronous, probed, waited[4];
 	bool done;
 };
 
@@ -153,6 +156,7 @@ static int on_poke(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 {
 	struct poked *p = arg;
 	struct bgdma_msg *msg = p->t.msg;
+	unsigned int index;
 
 	(void)packet;
 	p->received[0] = bgdma_msg_recv(msg, p->room, sizeof(p->room), rank,
@@ -162,6 +166,10 @@ static int on_poke(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	p->sent = bgdma_msg_send(msg, mem, sizeof(mem), rank, POKE_BACK, 0);
 	p->synchronous = bgdma_msg_ssend(msg, mem, 8, rank, POKE_BACK, 0);
 	p->probed = bgdma_msg_probe(msg, rank, POKE_AFTER, 0, NULL);
+	p->waited[0] = bgdma_msg_wait(&p->never, NULL);
+	p->waited[1] = bgdma_msg_waitany(&p->never, 1, &index, NULL);
+	p->waited[2] = bgdma_msg_waitsome(&p->never, 1, &index, NULL);
+	p->waited[3] = bgdma_msg_waitall(&p->never, 1, NULL);
 	p->done = true;
 	return 0;
 }
@@ -211,7 +219,12 @@ static int in_callback(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, bgdma_endpoint_commit(t->m.ep, NULL));
 	if (rank == 1)
 		return poke(t, id);
+	require_is(0, bgdma_msg_irecv(t->msg, NULL, 0, 0, 0, 0, &p.never));
 	require_is(0, member_until(&t->m, was_poked, &p));
+	for (tag = 0; tag < 4; tag++)
+		require_is(-EDEADLK, p.waited[tag]);
+	require_is(0, bgdma_msg_cancel(p.never));
+	require_is(-ECANCELED, bgdma_msg_wait(&p.never, NULL));
 	require_is(-EDEADLK, p.received[0]);
 	require_is(-EDEADLK, p.received[1]);
 	require_is(-EDEADLK, p.sent);

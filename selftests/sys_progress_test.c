@@ -548,7 +548,7 @@ struct rally {
 	struct module module;
 	uint32_t ball;
 	struct count played;
-	int wait, commit, nested;
+	int wait, until, flush, commit, nested;
 };
 
 static int play(void *arg, uint32_t rank, const struct bgdma_packet *packet)
@@ -559,6 +559,9 @@ static int play(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	(void)packet;
 	if (!rally->played.is) {
 		rally->wait = bgdma_endpoint_wait(ep, 0);
+		rally->until = bgdma_endpoint_wait_until(ep, count_there,
+				&rally->played, BGDMA_SPIN, 0);
+		rally->flush = bgdma_endpoint_flush(ep, 0);
 		rally->commit = bgdma_endpoint_commit(ep, NULL);
 		rally->nested = bgdma_endpoint_progress(ep, 0);
 	}
@@ -587,6 +590,8 @@ static int rally(uint32_t rank, uint32_t size, void *arg)
 				.dest = 1 }));
 	require_is(0, member_until(&r.module.m, count_there, &r.played));
 	require_is(-EDEADLK, r.wait);
+	require_is(-EDEADLK, r.until);
+	require_is(-EDEADLK, r.flush);
 	require_is(-EDEADLK, r.commit);
 	require_is(0, r.nested);
 	return member_close(&r.module.m);

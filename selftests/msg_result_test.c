@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What becomes of tagged messages that fail, and what the calls return then.
+ */
+#include <signal.h>
+#include <sys/time.h>
+
+#include "kselftest_harness.h"
+#include "msg_util.h"
+#include "sys_forge.h"
+
+#define LONG	100000
+#define EAGER	32768U
+
+static uint8_t mem[LONG] PINNED;
+
+/* ---- The error of a status --------------------------------------------- */
+
+/* Two receives of messages that are longer than their room, and are there. */
+static int too_long(struct talker *t, struct bgdma_msg_request **r)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		require_is(0, bgdma_msg_irecv(t->msg, mem, 5, 0, i, 0, &r[i]));
+		require_is(0, bgdma_msg_send(t->msg, "too long", 9, 0, i, 0));
+	}
+	return 0;
+}
+
+static int told(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_msg_request *r[2];
+	struct bgdma_msg_status s[2];
+	struct talker t = { 0 };
+	unsigned int index[2];
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	require_is(0, too_long(&t, r));
+	require_is(-EMSGSIZE, bgdma_msg_test(&r[0], &s[0]));
+	require_is(-EMSGSIZE, s[0].error);
+	require_is(-EMSGSIZE, bgdma_msg_wait(&r[1], &s[1]));
+	require_is(-EMSGSIZE, s[1].error);
+	require(!r[0] && !r[1]);
+
+	require_is(0, too_long(&t, r));
+	require_is(-EMSGSIZE, bgdma_msg_testany(r, 2, index, &s[0]));
+	require_is(0, index[0]);
+	require_is(-EMSGSIZE, s[0].error);
+	require_is(-EMSGSIZE, bgdma_msg_waitany(r, 2, index, &s[1]));
+	require_is(1, index[0]);
+	require_is(1, s[1].tag);
+	require_is(-EMSGSIZE, s[1].error);
+	require(!r[0] && !r[1]);
+
+	require_is(0, too_long(&t, r));
+	require_is(-EMSGSIZE, bgdma_msg_testall(r, 2, s));
+	require_is(-EMSGSIZE, s[1].error);
+	require(!r[0] && !r[1]);
+
+	require_is(0, too_long(&t, r));
+	require_is(-EMSGSIZE, bgdma_msg_waitall(r, 2, s));
+	require_is(-EMSGSIZE, s[1].error);
+	require(!r[0] && !r[1]);
+
+	/* Of some it is in the statuses alone. */
+	require_is(0, too_long(&t, r));
+	require_is(2, bgdma_msg_testsome(r, 2, index, s));
+	require_is(-EMSGSIZE, s[0].error);
+	require_is(-EMSGSIZE, s[1].error);
+	return talker_close(&t);
+}
+
+TEST(msg_the_error_of_a_status_is_returned)
+{
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, told, NULL, -1));
+}
+
+/* ---- Without the partition --------------------------------------------- */
+
+static int without_partition(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_msg_message *message;
+	struct bgdma_msg_request *r;
+	struct talker t = { 0 };
+	unsigned int index;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	require_is(0, bgdma_msg_irecv(t.msg, mem, 8, 0, 1, 0, &r));
+	require_is(0, partition("del", PARTITION, ""));
+	/* Events of its end come first. */
+	while (bgdma_endpoint_progress(t.m.ep, 0) > 0)
+		;
+	require_is(-ENODEV, bgdma_msg_iprobe(t.msg, 0, 1, 0, NULL));
+	require_is(-ENODEV, bgdma_msg_probe(t.msg, 0, 1, 0, NULL));
+	require_is(-ENODEV, bgdma_msg_improbe(t.msg, 0, 1, 0, &message, NULL));
+	require_is(-ENODEV, bgdma_msg_mprobe(t.msg, 0, 1, 0, &message, NULL));
+	require_is(-ENODEV, bgdma_msg_test(&r, NULL));
+	require_is(-ENODEV, bgdma_msg_wait(&r, NULL));
+	require_is(-ENODEV, bgdma_msg_testsome(&r, 1, &index, NULL));
+	require_is(-ENODEV, bgdma_msg_waitsome(&r, 1, &index, NULL));
+	require_is(-ENODEV, bgdma_msg_testany(&r, 1, &index, NULL));
+	require_is(-ENODEV, bgdma_msg_waitany(&r, 1, &index, NULL));
+	require_is(-ENODEV, bgdma_msg_testall(&r, 1, NULL));
+	require_is(-ENODEV, bgdma_msg_waitall(&r, 1, NULL));
+	/* It is still there. */
+	require(r);
+	require_is(0, bgdma_msg_cancel(r));
+	require_is(-ECANCELED, bgdma_msg_test(&r, NULL));
+	return member_leave(&t.m);
+}
+
+TEST(x3_msg_without_the_partition)
+{
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, without_partition, NULL, -1));
+}
+
+/* ---- Before the commit ------------------------------------------------- */
+
+static int early(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_msg_message *message;
+	struct bgdma_msg_request *r;
+	struct bgdma_region *region;
+	struct talker t = { 0 };
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, talker_create(&t, (struct bgdma_endpoint_attr){ 0 },
+				    NULL));
+	require_is(0, bgdma_region_alloc(bgdma_endpoint_ctx(t.m.ep), 4096,
+					 LOCAL_RW, &region));
+	require_is(-ENOTCONN, bgdma_msg_expose(t.msg, region));
+	require_is(-ENOTCONN, bgdma_msg_isend(t.msg, mem, 1, 0, 0, 0, &r));
+	require_is(-ENOTCONN, bgdma_msg_issend(t.msg, mem, 1, 0, 0, 0, &r));
+	require_is(-ENOTCONN, bgdma_msg_irecv(t.msg, mem, 1, 0, 0, 0, &r));
+	require_is(-ENOTCONN, bgdma_msg_ssend(t.msg, mem, 1, 0, 0, 0));
+	require_is(-ENOTCONN, bgdma_msg_probe(t.msg, 0, 0, 0, NULL));
+	require_is(-ENOTCONN, bgdma_msg_improbe(t.msg, 0, 0, 0, &message,
+						NULL));
+	require_is(-ENOTCONN, bgdma_msg_mprobe(t.msg, 0, 0, 0, &message, NULL));
+	require_is(0, bgdma_endpoint_commit(t.m.ep, NULL));
+	require_is(0, bgdma_msg_expose(t.msg, region));
+	return talker_close(&t);
+}
+
+TEST(msg_before_the_commit)
+{
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, early, NULL, -1));
+}
+
+/* ---- Signals ----------------------------------------------------------- */
+
+#define ALARMS	20
+
+static uint32_t *heard;
+
+static void on_alarm(int signal)
+{
+	(void)signal;
+	__atomic_add_fetch(heard, 1, __ATOMIC_RELEASE);
+}
+
+static int undisturbed(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct sigaction action = { .sa_handler = on_alarm };
+	struct itimerval timer = {
+		.it_interval.tv_usec = 10000, .it_value.tv_usec = 10000,
+	};
+	struct bgdma_endpoint_stats before, after;
+	struct bgdma_msg_request *r;
+	struct talker t = { 0 };
+
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	if (rank == 1) {
+		require(until(load(heard) >= ALARMS));
+		require_is(0, bgdma_msg_send(t.msg, "at last", 8, 0, 1, 0));
+		return talker_close(&t);
+	}
+	require_is(0, bgdma_msg_irecv(t.msg, mem, 8, 1, 1, 0, &r));
+	bgdma_endpoint_stats(t.m.ep, &before);
+	must(sigaction(SIGALRM, &action, NULL));
+	must(setitimer(ITIMER_REAL, &timer, NULL));
+	require_is(0, bgdma_msg_wait(&r, NULL));
+	timer = (struct itimerval){ 0 };
+	must(setitimer(ITIMER_REAL, &timer, NULL));
+	bgdma_endpoint_stats(t.m.ep, &after);
+	/* They did wake it. */
+	require(after.sleeps > before.sleeps + 1);
+	require(!strcmp((char *)mem, "at last"));
+	return talker_close(&t);
+}
+
+TEST(msg_signals_end_no_wait)
+{
+	heard = shared(sizeof(*heard));
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, undisturbed, NULL, -1));
+}
+
+/* ---- What the engine finds wrong --------------------------------------- */
+
+/* The origin's memory goes away while its message is announced. */
+static int gone(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_msg_status status;
+	struct bgdma_msg_request *r;
+	struct bgdma_region *region;
+	struct talker t = { 0 };
+
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	if (rank == 0) {
+		require_is(0, bgdma_region_alloc(bgdma_endpoint_ctx(t.m.ep),
+						 LONG, LOCAL_RW, &region));
+		require_is(0, bgdma_msg_expose(t.msg, region));
+		require_is(0, bgdma_msg_isend(t.msg, bgdma_region_addr(region),
+					      LONG, 1, 1, 0, &r));
+		require_is(0, bgdma_region_free(region));
+	}
+	require_is(0, bgdma_job_fence(t.m.job));
+	if (rank == 1)
+		require_is(0, bgdma_msg_irecv(t.msg, mem, LONG, 0, 1, 0, &r));
+	require_is(bgdma_code_errno(BGDMA_E_REGION), bgdma_msg_wait(&r, &status));
+	require_is(bgdma_code_errno(BGDMA_E_REGION), status.error);
+	require(!status.cancelled);
+	require_is(0, status.length);
+	/* It was of that message alone. */
+	require_is(0, bgdma_msg_isend(t.msg, mem, LONG, !rank, 2, 0, &r));
+	bgdma_msg_request_free(&r);
+	require_is(0, bgdma_msg_recv(t.msg, mem, LONG, !rank, 2, 0, NULL));
+	require_is(0, t.troubles[BGDMA_TROUBLE_PEER_DOWN]);
+	return talker_close(&t);
+}
+
+TEST(lc3_msg_what_the_engine_found_is_in_the_status)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, gone, NULL, -1));
+}
+
+/* ---- An eager message that breaks off ---------------------------------- */
+
+/* A message of which a part has arrived when its memory goes away. */
+static int begin_only(struct talker *t, uint32_t tag)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(t->m.ep);
+	struct bgdma_send_attr send = {
+		.operation = forge_id("msg", "eager, 8388608 bytes for each peer"),
+		.dest = 1, .word = tag, .length = EAGER,
+	};
+
+	require_is(0, bgdma_region_register(ctx, mem, EAGER, BGDMA_LOCAL_READ,
+					    &send.from.region));
+	require_is(0, bgdma_counter_alloc(ctx, BGDMA_INJECTION,
+					  &send.counter));
+	bgdma_counter_add(send.counter, EAGER);
+	require_is(0, bgdma_endpoint_send(t->m.ep, &send));
+	require(until(bgdma_counter_read(send.counter) < EAGER));
+	return bgdma_region_free(send.from.region);
+}
+
+/* Twice: one that a receive waits for, and one that is kept. */
+static int broken(uint32_t rank, uint32_t size, void *arg)
+{
+	/* Not all of it has room there. */
+	const struct bgdma_endpoint_attr attr = { .data_bytes = 16384 };
+	struct bgdma_msg_request *r = NULL;
+	struct bgdma_msg_status status;
+	struct talker t = { 0 };
+	uint32_t tag;
+
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, attr, NULL));
+	for (tag = 0; tag < 2; tag++) {
+		if (rank == 1 && !tag)
+			require_is(0, bgdma_msg_irecv(t.msg, mem, EAGER, 0, tag,
+						      0, &r));
+		if (rank == 0)
+			require_is(0, begin_only(&t, tag));
+		require_is(0, bgdma_job_fence(t.m.job));
+		if (rank == 1 && tag) {
+			require_is(0, bgdma_msg_probe(t.msg, 0, tag, 0, NULL));
+			require_is(0, bgdma_msg_irecv(t.msg, mem, EAGER, 0, tag,
+						      0, &r));
+		}
+		if (rank == 1) {
+			require_is(-EIO, bgdma_msg_wait(&r, &status));
+			require_is(-EIO, status.error);
+			require_is(tag, status.tag);
+			require_is(EAGER, status.sent);
+			require(status.length < EAGER);
+		}
+		/* Its channel goes on behind it. */
+		while (rank == 0 && t.troubles[BGDMA_TROUBLE_LOST] <= tag)
+			require(bgdma_endpoint_progress(t.m.ep, 0) >= 0);
+		require_is(0, bgdma_job_fence(t.m.job));
+	}
+	return member_close(&t.m);
+}
+
+TEST(dp9_msg_an_eager_message_that_breaks_off)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, broken, NULL, -1));
+}
+
+TEST_HARNESS_MAIN
