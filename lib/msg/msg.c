@@ -265,8 +265,8 @@ bool short_of_room(struct bgdma_msg *msg, int error)
 {
 	if (error == -EAGAIN)
 		return true;
-	if (!msg->moving || (error != -ENOMEM && error != -ENOSPC &&
-			     error != -EDQUOT && error != -ENOBUFS))
+	if (!msg->moving ||
+	    (error != -ENOMEM && error != -ENOSPC && error != -ENOBUFS))
 		return false;
 	if (!msg->stuck)
 		msg->stuck_since = now_ns();
