@@ -222,7 +222,7 @@ static int set_member(uint32_t rank, uint32_t size, void *arg)
 					bgdma_coll_size(c.group)));
 	bgdma_coll_plan(c.group, &plan);
 	if (!same_plan(&plan, wanted))
-		fprintf(stderr, "# %u: %u steps, %u packets, %u hops, %u replies, %u hops, deposit %d\n",
+		fprintf(stderr, "# %u: %u steps, packets %u (%u), replies %u (%u), deposit %d\n",
 			rank, plan.steps, plan.packets, plan.hops, plan.replies,
 			plan.reply_hops, plan.deposit);
 	require(same_plan(&plan, wanted));

@@ -183,25 +183,25 @@ static void trace_message(struct message message)
 }
 
 /* The next after @s, or the first. @op: NULL: any */
-static const struct step *step_next(const struct step *s, enum what what,
+static const struct step *step_next(const struct step *s, enum what kind,
 				    unsigned int rank, const char *op,
 				    bool remote, unsigned int queue)
 {
 	for (s = s ? s + 1 : trace->step; s < trace->step + trace->count; s++)
-		if (s->what == what && s->rank == rank &&
+		if (s->what == kind && s->rank == rank &&
 		    (!op || !strcmp(s->op, op)) && s->remote == remote &&
 		    (!remote || s->queue == queue))
 			return s;
 	return NULL;
 }
 
-static unsigned int steps(enum what what, unsigned int rank, const char *op,
+static unsigned int steps(enum what kind, unsigned int rank, const char *op,
 			  bool remote, unsigned int queue)
 {
 	const struct step *s = NULL;
 	unsigned int n = 0;
 
-	while ((s = step_next(s, what, rank, op, remote, queue)))
+	while ((s = step_next(s, kind, rank, op, remote, queue)))
 		n++;
 	return n;
 }
@@ -235,11 +235,9 @@ static void counts_down(struct __test_metadata *_metadata, unsigned int rank,
 			hits++;
 			continue;
 		}
-		if (last) {
-			EXPECT_EQ(last->counter, s->counter);
-		} else if (first) {
+		EXPECT_EQ(last ? last->counter : s->counter, s->counter);
+		if (!last && first)
 			EXPECT_EQ(first, s->value);
-		}
 		last = s;
 		sum += s->by;
 		zeros += !s->value;
@@ -315,9 +313,8 @@ static void counters_named(struct __test_metadata *_metadata)
 		if (s->rank == 0 && !strcmp(s->op, "put")) {
 			EXPECT_EQ(rts->sent, s->sent);
 			EXPECT_NE(NONE, s->received);
-			if (received != NONE) {
+			if (received != NONE)
 				EXPECT_EQ(received, s->received);
-			}
 			received = s->received;
 		} else {
 			EXPECT_EQ(NONE, s->sent);
@@ -391,9 +388,8 @@ static void ends_are(struct __test_metadata *_metadata, unsigned int chains)
 
 	EXPECT_EQ(chains, steps(EXECUTE, 0, "local-memfifo", true, PAIRS));
 	EXPECT_EQ(0, steps(EXECUTE, 0, "local-memfifo", false, 0));
-	while ((s = step_next(s, FETCH, 0, "local-memfifo", true, PAIRS))) {
+	while ((s = step_next(s, FETCH, 0, "local-memfifo", true, PAIRS)))
 		EXPECT_TRUE(strstr(s->flags, "fence"));
-	}
 }
 
 static void chain_is(struct __test_metadata *_metadata, struct message m,
