@@ -389,7 +389,7 @@ static void ends_are(struct __test_metadata *_metadata, unsigned int chains)
 	EXPECT_EQ(chains, steps(EXECUTE, 0, "local-memfifo", true, PAIRS));
 	EXPECT_EQ(0, steps(EXECUTE, 0, "local-memfifo", false, 0));
 	while ((s = step_next(s, FETCH, 0, "local-memfifo", true, PAIRS)))
-		EXPECT_TRUE(strstr(s->flags, "fence"));
+		EXPECT_TRUE(!!strstr(s->flags, "fence"));
 }
 
 static void chain_is(struct __test_metadata *_metadata, struct message m,
