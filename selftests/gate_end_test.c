@@ -33,8 +33,8 @@ FIXTURE_VARIANT(dying) {
 
 #define DYING(step_, puts_, told_, state_)				\
 	FIXTURE_VARIANT_ADD(dying, step_) {				\
-		.step = step_, .puts = puts_, .told = told_,		\
-		.state = state_,					\
+		.step = (step_), .puts = (puts_), .told = (told_),	\
+		.state = (state_),				\
 	}
 
 DYING(WAITS, 0, 0, BGDMA_EPOCH_WAITING);
