@@ -94,7 +94,7 @@ static void costs_are(struct __test_metadata *_metadata, struct shape shape,
 	board = shared(sizeof(*board));
 	partition_new(s->dims, s->torus);
 	if (!tracing_begin())
-		SKIP(return, "no tracefs");
+		SKIP(return, "needs root, and a kernel with tracing");
 	EXPECT_TRUE(job_run(s->size, counted, s, -1));
 	tracing_end();
 	for (i = 0; i < s->size; i++, is++, e++) {

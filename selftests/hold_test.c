@@ -30,7 +30,7 @@ FIXTURE_SETUP(hold)
 {
 	self->ready = tracing_begin();
 	if (!self->ready)
-		SKIP(return, "no tracefs");
+		SKIP(return, "needs root, and a kernel with tracing");
 	must(write_file(INSTANCE "/events/bgdma/bgdma_hold/enable", "1"));
 	/* Whoever worked is polled for as long as the tests need. */
 	partition_new("4x1x1", SETTINGS);

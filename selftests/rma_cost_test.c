@@ -96,7 +96,7 @@ TEST(ep_an_epoch_with_a_put_is_five_packets_and_the_put)
 	struct cost *cost;
 
 	if (!cost_of(true, false, &cost))
-		SKIP(return, "no tracefs");
+		SKIP(return, "needs root, and a kernel with tracing");
 	EXPECT_EQ(1, cost->n.puts);
 	EXPECT_EQ(3, cost->n.gates);
 	EXPECT_EQ(2, cost->n.answers);
@@ -109,7 +109,7 @@ TEST(ep6_an_epoch_without_puts_has_no_closing_message)
 	struct cost *cost;
 
 	if (!cost_of(false, false, &cost))
-		SKIP(return, "no tracefs");
+		SKIP(return, "needs root, and a kernel with tracing");
 	EXPECT_EQ(2, cost->n.gates);
 	EXPECT_EQ(1, cost->n.answers);
 	EXPECT_EQ(0, cost->n.puts + cost->n.gets + cost->n.replies);
@@ -120,7 +120,7 @@ TEST(ep6_nor_has_one_of_a_get)
 	struct cost *cost;
 
 	if (!cost_of(false, true, &cost))
-		SKIP(return, "no tracefs");
+		SKIP(return, "needs root, and a kernel with tracing");
 	EXPECT_EQ(2, cost->n.gates);
 	EXPECT_EQ(1, cost->n.answers);
 	EXPECT_EQ(1, cost->n.gets);

@@ -165,7 +165,7 @@ FIXTURE_SETUP(traced)
 {
 	trace = shared(sizeof(*trace));
 	if (!tracing_begin())
-		SKIP(return, "no tracefs");
+		SKIP(return, "needs root, and a kernel with tracing");
 	partition_new("2x1x1", "");
 }
 

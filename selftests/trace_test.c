@@ -20,7 +20,7 @@ FIXTURE_SETUP(trace)
 {
 	self->ready = tracing_begin();
 	if (!self->ready)
-		SKIP(return, "no tracefs");
+		SKIP(return, "needs root, and a kernel with tracing");
 	must(write_file(INSTANCE "/events/bgdma/enable", "1"));
 	pair_new(&self->a, &self->b);
 }
