@@ -370,7 +370,11 @@ static int accept_prepare(struct bgdma_endpoint *ep, struct request *r,
 	if (ret)
 		return ret;
 	accept_counter(ep, r);
-	return r->portions > 1 ? chain_prepare(ep, r) : 0;
+	ret = r->portions > 1 ? chain_prepare(ep, r) : 0;
+	if (ret && !r->packets)
+		bgdma_counter_add(pool_counter(&ep->pool[BGDMA_RECEPTION], r),
+				  -(int64_t)r->put);
+	return ret;
 }
 
 static int accept_start(struct bgdma_endpoint *ep, const struct bgdma_rts *rts,
