@@ -75,7 +75,7 @@ static void counter_reset(struct bgdma_counter *counter)
  * counter before that was given back: so this waits until no engine relies on what
  * it found, by a grant that is taken back, once for all of them.
  */
-static void stale_recover(struct bgdma_endpoint *ep, struct pool *pool)
+static bool engines_wait(struct bgdma_endpoint *ep)
 {
 	const struct bgdma_ctx_info *info = bgdma_ctx_info(ep->ctx);
 	const struct bgdma_grant_attr self = {
@@ -84,11 +84,36 @@ static void stale_recover(struct bgdma_endpoint *ep, struct pool *pool)
 	};
 	uint32_t id;
 
-	if (bgdma_region_grant(ep->copies, &self, &id) ||
-	    bgdma_revoke(ep->ctx, id))
-		return;
-	while (pool->n_stale)
+	return !bgdma_region_grant(ep->copies, &self, &id) &&
+	       !bgdma_revoke(ep->ctx, id);
+}
+
+/*
+ * What messages that failed have left on the shared counter leaves it with the
+ * last of those that are there now. The count is for people: nobody's end is
+ * decided by it.
+ */
+static void pool_settle(struct pool *pool, bool waited)
+{
+	uint32_t i;
+
+	for (i = 0; i < pool->n_stale; i++)
+		counter_reset(pool->counter[pool->stale[i]]);
+	while (waited && pool->n_stale)
 		pool->free[pool->n_free++] = pool->stale[--pool->n_stale];
+	if (!pool->dirty || pool->sharing)
+		return;
+	counter_reset(pool->counter[SHARED]);
+	pool->dirty = false;
+}
+
+void pools_settle(struct bgdma_endpoint *ep)
+{
+	bool waited = engines_wait(ep);
+
+	ep->unsettled = false;
+	pool_settle(&ep->pool[BGDMA_INJECTION], waited);
+	pool_settle(&ep->pool[BGDMA_RECEPTION], waited);
 }
 
 uint32_t pool_take(struct bgdma_endpoint *ep, struct pool *pool,
@@ -98,7 +123,7 @@ uint32_t pool_take(struct bgdma_endpoint *ep, struct pool *pool,
 	uint32_t slot;
 
 	if (bgdma_unlikely(!pool->n_free && pool->n_stale))
-		stale_recover(ep, pool);
+		pools_settle(ep);
 	if (!pool->n_free) {
 		r->counter = SHARED;
 		pool->sharing++;
@@ -118,27 +143,16 @@ uint32_t pool_take(struct bgdma_endpoint *ep, struct pool *pool,
 	return bgdma_counter_lease(counter, peer->node, peer->ctx);
 }
 
-/*
- * What a message that failed has left on the shared counter leaves it with the
- * last of those that are there now. The count is for people: nobody's end is
- * decided by it.
- */
-static void shared_give(struct pool *pool, bool failed)
-{
-	pool->dirty |= failed;
-	if (--pool->sharing || !pool->dirty)
-		return;
-	counter_reset(pool->counter[SHARED]);
-	pool->dirty = false;
-}
-
-void pool_give(struct pool *pool, struct request *r, bool failed)
+void pool_give(struct bgdma_endpoint *ep, struct pool *pool, struct request *r,
+	       bool failed)
 {
 	uint32_t slot = pool->first + r->counter;
 	struct bgdma_counter *counter = pool->counter[r->counter];
 
 	if (!r->exclusive) {
-		shared_give(pool, failed);
+		pool->sharing--;
+		pool->dirty |= failed;
+		ep->unsettled |= pool->dirty && !pool->sharing;
 		return;
 	}
 	/* Whatever is still under way for it finds another generation. */
@@ -146,10 +160,12 @@ void pool_give(struct pool *pool, struct request *r, bool failed)
 	/* Until the next use nothing that happens to it is to wake anybody. */
 	bgdma_counter_enable(counter, false);
 	/* At zero all was counted. */
-	if (failed || bgdma_counter_read(counter))
+	if (failed || bgdma_counter_read(counter)) {
 		pool->stale[pool->n_stale++] = r->counter;
-	else
+		ep->unsettled = true;
+	} else {
 		pool->free[pool->n_free++] = r->counter;
+	}
 	pool->user[r->counter] = NULL;
 	pool->busy[slot / 64] &= ~(1ULL << slot % 64);
 	pool->stats.busy--;

@@ -252,6 +252,7 @@ struct bgdma_endpoint {
 
 	struct bgdma_rget_queue *rgq[RGQS];
 	struct pool pool[2];	/* by kind of counter */
+	bool unsettled;		/* some message has left something there */
 	struct request *requests;
 	struct token_slot *slot;
 	uint32_t slots, free_slot;
@@ -387,7 +388,10 @@ void pool_destroy(struct pool *pool);
 /* Give a request its counter, or the shared one: its handle. */
 uint32_t pool_take(struct bgdma_endpoint *ep, struct pool *pool,
 		   struct request *r, const struct bgdma_peer *peer);
-void pool_give(struct pool *pool, struct request *r, bool failed);
+void pool_give(struct bgdma_endpoint *ep, struct pool *pool, struct request *r,
+	       bool failed);
+/* Take off what messages that failed have left, before anybody is told of them. */
+void pools_settle(struct bgdma_endpoint *ep);
 struct bgdma_counter *pool_counter(const struct pool *pool,
 				   const struct request *r);
 /*

@@ -211,8 +211,9 @@ void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 		(void)bgdma_region_free(r->region);
 	/* After the region, with which those leave who count what they put there. */
 	if (r->handle)
-		pool_give(&ep->pool[r->target ? BGDMA_RECEPTION :
-						BGDMA_INJECTION], r, result);
+		pool_give(ep, &ep->pool[r->target ? BGDMA_RECEPTION :
+						    BGDMA_INJECTION],
+			  r, result);
 	chain_memory_end(ep, r, !result && !r->stopped && !r->halted &&
 				!r->doubt && !r->suspect);
 	request_unqueue(ep, r);
@@ -259,6 +260,8 @@ unsigned int requests_ended(struct bgdma_endpoint *ep)
 	unsigned int n = 0;
 
 	while ((r = queue_take(&ep->ended))) {
+		if (bgdma_unlikely(ep->unsettled))
+			pools_settle(ep);
 		if (r->result && r->portion_failed)
 			portion_trouble(ep, r);
 		if (r->done)
@@ -275,6 +278,7 @@ void requests_destroy(struct bgdma_endpoint *ep)
 	struct request *r;
 
 	ep->inside = true;
+	ep->unsettled = false;
 	requests_ended(ep);
 	while ((r = ep->requests)) {
 		ep->requests = r->next;
