@@ -52,7 +52,8 @@ typedef void bgdma_done_fn(void *arg, int result, uint64_t bytes);
  * @portion: bytes; a longer message crosses in portions of about so many, each
  *	fetched by a chain of remote gets when the one before is on its way
  *	(SP-1 to SP-10); 0: as the endpoint's @pacing says; BGDMA_PORTION_WHOLE:
- *	in one piece
+ *	in one piece. There are BGDMA_PORTIONS_MAX at most: where that is not
+ *	enough each has @length / BGDMA_PORTIONS_MAX bytes, rounded up
  * @done: called at the end
  * @arg: for @done
  * @in_flight: portions at a time, up to BGDMA_IN_FLIGHT_MAX; 0: one, or where
