@@ -218,6 +218,8 @@ static int memory_gone(uint32_t rank, uint32_t size, void *arg)
 			if (rank == 1 && i == 1)
 				require(message_is(mem, sizeof(mem), i));
 		}
+		if (rank == 0 && i == 1)
+			require_is(0, bgdma_region_free(region));
 		require_is(0, bgdma_job_fence(module.m.job));
 	}
 	return module_close(&module);
@@ -300,8 +302,7 @@ static int death(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, until_count(&module, &module.ended, 4));
 	require(module.done.is == 4 || module.last == -EHOSTDOWN ||
 		module.portion);
-	require_is(0, busy(&module, BGDMA_INJECTION));
-	require_is(0, busy(&module, BGDMA_RECEPTION));
+	require_is(0, nothing_left(&module));
 	bgdma_endpoint_destroy(module.m.ep);
 	return 0;
 }

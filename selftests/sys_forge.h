@@ -133,32 +133,4 @@ static inline int forge_there(struct forger *f, uint32_t rank, uint32_t id,
 	return ret ? ret : member_until(&module->m, eager_there, module);
 }
 
-/*
- * Regions of a process of the job, as an administrator sees them, but for those that
- * are kept of chains which ended well.
- */
-static inline long regions_of(const struct module *module)
-{
-	const struct bgdma_ctx_info *info =
-		bgdma_ctx_info(bgdma_endpoint_ctx(module->m.ep));
-	struct bgdma_endpoint_stats stats;
-	char line[256], command[64];
-	long regions = -1;
-	FILE *f;
-
-	snprintf(command, sizeof(command), "bgdma ctx show %s/%u.%u", PARTITION,
-		 info->rank, info->ctx);
-	f = popen(command, "r");
-	while (f && fgets(line, sizeof(line), f)) {
-		const char *at = strstr(line, " regions ");
-
-		if (at)
-			regions = strtol(at + strlen(" regions "), NULL, 10);
-	}
-	if (f)
-		pclose(f);
-	bgdma_endpoint_stats(module->m.ep, &stats);
-	return regions - (long)stats.kept;
-}
-
 #endif /* BGDMA_SELFTESTS_SYS_FORGE_H */

@@ -423,10 +423,10 @@ static int victim_round(struct player *p, const struct forgery *f,
 				   &p->coming[FORGER]));
 	require(p->coming[FORGER].result);
 	/* Nothing is left of any. */
-	require_is(0, busy(module, BGDMA_INJECTION));
-	require_is(0, busy(module, BGDMA_RECEPTION));
+	require_is(0, counters_empty(module, BGDMA_INJECTION));
+	require_is(0, counters_empty(module, BGDMA_RECEPTION));
 	require(p->regions >= 0);
-	require_is(p->regions, regions_of(module));
+	require_is(p->regions, regions_seen(module->m.ep));
 	return 0;
 }
 
@@ -455,7 +455,7 @@ static int play(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, forger_open(&player.forger, module));
 	if (rank == FRIEND)
 		require_is(0, friend_begin(&player));
-	player.regions = regions_of(module);
+	player.regions = regions_seen(module->m.ep);
 	for (round = 0; round < player.stage->rounds; round++) {
 		if (!player_round(&player, round))
 			continue;
@@ -687,7 +687,7 @@ static int marked(uint32_t rank, uint32_t size, void *arg)
 		require_is(2, stats.packets);
 		*over = true;
 	}
-	return module_close(&module);
+	return rank == VICTIM ? module_close(&module) : member_close(&module.m);
 }
 
 TEST(x2_a_mark_that_nobody_asked_for_is_none)

@@ -6,6 +6,7 @@
 #ifndef BGDMA_SELFTESTS_SYS_MODULE_H
 #define BGDMA_SELFTESTS_SYS_MODULE_H
 
+#include "sys_seen.h"
 #include "sys_util.h"
 
 #include <bgdma/rendezvous.h>
@@ -26,6 +27,7 @@ struct module {
 	bool disorder;
 	uint64_t troubles;
 	uint32_t portion;		/* that a paced message failed at */
+	long regions;			/* at the beginning */
 };
 
 static inline int on_rts(void *arg, uint32_t rank, const struct bgdma_packet *packet)
@@ -91,7 +93,11 @@ static inline int module_open(struct module *module, struct bgdma_endpoint_attr 
 	attr.trouble = on_trouble;
 	attr.arg = module;
 	ret = member_open(&module->m, &attr);
-	return ret ? ret : member_commit(&module->m, ops, 2, module);
+	if (!ret)
+		ret = member_commit(&module->m, ops, 2, module);
+	if (!ret)
+		module->regions = regions_seen(module->m.ep);
+	return ret;
 }
 
 static inline int until_count(struct module *module, struct count *count, uint64_t n)
@@ -190,7 +196,25 @@ static inline uint32_t busy(struct module *module, unsigned int kind)
 	return stats.busy;
 }
 
-/* Counters are back, and none of them has counted wrong. */
+/* Nothing is on a counter of an endpoint, which are the first of its context. */
+static inline int counters_empty(struct module *module, unsigned int kind)
+{
+	const struct bgdma_counter_view *v;
+	struct bgdma_counter_stats stats;
+	struct bgdma_counter *own;
+	uint32_t slot;
+
+	bgdma_counters_used(module->m.ep, kind, &stats);
+	require_is(0, stats.busy);
+	require_is(0, bgdma_counter_alloc(bgdma_endpoint_ctx(module->m.ep),
+					  kind, &own));
+	v = bgdma_counter_view(own);
+	for (slot = 0; slot < stats.counters; slot++)
+		require_is(0, load(&(v->cell - v->slot + slot)->value));
+	return bgdma_counter_free(own);
+}
+
+/* Counters are back and empty, and none of them has counted wrong. */
 static inline int all_back(struct module *module)
 {
 	const struct bgdma_kern_ctl *kern =
@@ -198,15 +222,26 @@ static inline int all_back(struct module *module)
 
 	if (module->done.is == module->ended.is)
 		require_is(0, kern->counter_error[BGDMA_RECEPTION][0]);
-	require_is(0, busy(module, BGDMA_INJECTION));
-	require_is(0, busy(module, BGDMA_RECEPTION));
+	require_is(0, counters_empty(module, BGDMA_INJECTION));
+	require_is(0, counters_empty(module, BGDMA_RECEPTION));
 	require_is(0, module->troubles);
+	return 0;
+}
+
+/* The same, and there is no memory and no descriptor of any message. */
+static inline int nothing_left(struct module *module)
+{
+	require_is(0, all_back(module));
+	require_is(module->regions, regions_seen(module->m.ep));
+	/* The last of them may wait for room, in a FIFO that we have to read. */
+	require(until(bgdma_endpoint_progress(module->m.ep, 0) >= 0 &&
+		      queued_seen(module->m.ep) == 0));
 	return 0;
 }
 
 static inline int module_close(struct module *module)
 {
-	require_is(0, all_back(module));
+	require_is(0, nothing_left(module));
 	return member_close(&module->m);
 }
 

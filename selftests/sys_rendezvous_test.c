@@ -81,6 +81,7 @@ static int all_sizes(uint32_t rank, uint32_t size, void *arg)
 	bgdma_counters_used(module.m.ep, rank, &used);
 	require_is(shared ? 0 : 2 * SIZES, used.exclusive);
 	require_is(shared ? 2 * SIZES : 0, used.shared);
+	require_is(0, bgdma_region_free(region));
 	return module_close(&module);
 }
 
@@ -365,6 +366,9 @@ static int gone(uint32_t rank, uint32_t size, void *arg)
 	for (i = 0; rank == 1 && i < MANY; i++)
 		if (i % 7 != 3)
 			require(message_is(mem[i], sizeof(mem[i]), i));
+	for (i = 0; rank == 0 && i < MANY; i++)
+		if (i % 7 != 3)
+			require_is(0, bgdma_region_free(region[i]));
 	return module_close(&module);
 }
 
@@ -626,6 +630,7 @@ static int place_beyond(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, module.last);
 	for (i = PLACE_PAGE; i < sizeof(mem); i++)
 		require(mem[i] == 0xee);
+	require_is(0, bgdma_region_free(region));
 	return module_close(&module);
 }
 

@@ -340,8 +340,8 @@ static int victim_round(struct module *module, const struct forgery *f,
 		if (victim_check(&m[FORGER], f->outcome))
 			return 1;
 	}
-	require_is(0, busy(module, BGDMA_INJECTION));
-	require_is(0, busy(module, BGDMA_RECEPTION));
+	require_is(0, counters_empty(module, BGDMA_INJECTION));
+	require_is(0, counters_empty(module, BGDMA_RECEPTION));
 	*heard += n;
 	return 0;
 }
@@ -350,7 +350,7 @@ static int victim(struct module *module, const struct row *row)
 {
 	struct message last;
 	/* To ask takes longer than a round, on slow kernels. */
-	long regions = regions_of(module);
+	long regions = regions_seen(module->m.ep);
 	uint32_t heard = 0;
 	unsigned int i;
 
@@ -367,7 +367,7 @@ static int victim(struct module *module, const struct row *row)
 	require_is(0, member_until(&module->m, message_there, &last));
 	require_is(0, last.result);
 	require(message_is(last.mem, BYTES, FORGER));
-	require_is(regions, regions_of(module));
+	require_is(regions, regions_seen(module->m.ep));
 	return 0;
 }
 

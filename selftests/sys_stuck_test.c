@@ -256,6 +256,7 @@ static int halfway(uint32_t rank, uint32_t size, void *arg)
 	(void)size;
 	require_is(0, member_open(&module.m, &attr));
 	require_is(0, member_commit(&module.m, ops, 3, &module));
+	module.regions = regions_seen(module.m.ep);
 	for (i = 0; rank == 0 && i < HALFWAY; i++)
 		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
 				.dest = 1, .word = i, .length = sizeof(mem[i]),

@@ -339,8 +339,8 @@ static int long_messages(uint32_t rank, uint32_t size, void *arg)
 	else if (accepted(&module, mem))
 		return 1;
 	require(module.done.is >= LONG_MESSAGES * 3 / 4);
-	require_is(0, busy(&module, BGDMA_INJECTION));
-	require_is(0, busy(&module, BGDMA_RECEPTION));
+	require_is(0, counters_empty(&module, BGDMA_INJECTION));
+	require_is(0, counters_empty(&module, BGDMA_RECEPTION));
 	require_is(0, module.troubles);
 	return member_close(&module.m);
 }
