@@ -136,6 +136,65 @@ TEST(sp10_chains_of_both_ways_do_not_wait_for_each_other)
 	EXPECT_TRUE(job_run(2, both_ways, NULL, -1));
 }
 
+/* ---- SP-10: in their order ----------------------------------------------- */
+
+#define LATER	8	/* messages of one chain, behind one of many */
+
+struct turn {
+	struct module *module;
+	uint64_t ended;		/* so many before it */
+};
+
+static void turn_done(void *arg, int result, uint64_t bytes)
+{
+	struct turn *turn = arg;
+
+	turn->ended = turn->module->ended.is;
+	on_done(turn->module, result, bytes);
+}
+
+/* The second has more chains than may be beside the first; those behind it have not. */
+static int overtaken(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[2 + LATER][50000];
+	struct turn turn[2 + LATER];
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	for (i = 0; rank == 0 && i < 2 + LATER; i++) {
+		message_fill(mem[i], sizeof(mem[i]), i);
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .word = i, .length = sizeof(mem[i]),
+				.portion = 500, .data = mem[i], .in_flight =
+				i == 1 ? BGDMA_IN_FLIGHT_MAX : 1 }));
+	}
+	if (rank == 1)
+		require_is(0, until_count(&module, &module.announced,
+					  2 + LATER));
+	for (i = 0; rank == 1 && i < 2 + LATER; i++) {
+		turn[i].module = &module;
+		require_is(0, bgdma_rendezvous_accept(module.m.ep,
+				&module.kept[i], &(struct bgdma_accept_attr){
+				.length = sizeof(mem[i]), .data = mem[i],
+				.done = turn_done, .arg = &turn[i] }));
+	}
+	require_is(0, until_count(&module, &module.done, 2 + LATER));
+	for (i = 0; rank == 1 && i < 2 + LATER; i++)
+		require(message_is(mem[i], sizeof(mem[i]), i));
+	if (rank == 1)
+		require_is(1, turn[1].ended);
+	return module_close(&module);
+}
+
+TEST(sp10_a_message_of_many_chains_is_not_overtaken)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, overtaken, NULL, -1));
+}
+
 /* ---- SP-9: packets wait for the core, and go on when it reads ----------- */
 
 static int unread(uint32_t rank, uint32_t size, void *arg)
@@ -246,6 +305,38 @@ TEST(sp10_far_and_long_messages_are_paced)
 	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		EXPECT_TRUE(job_run(2, obey, &rules[i], -1))
 			TH_LOG("rule %u", i);
+}
+
+/* Of large partitions what is usual is something else. */
+TEST(sp10_what_is_usual_depends_on_the_nodes)
+{
+	static const struct {
+		const char *nodes;
+		struct rule rule;
+	} rows[] = {
+		{ "16x16x4", { .node = 8, .length = SPACE, .portions = 1,
+			       .in_flight = 1 } },
+		{ "16x16x5", { .node = 8, .length = SPACE, .portions = 62,
+			       .in_flight = 4 } },
+		{ "16x16x5", { .attr.pacing = BGDMA_PACING_OFF, .node = 8,
+			       .length = SPACE, .portions = 1,
+			       .in_flight = 1 } },
+		{ "16x16x16", { .node = 8, .length = SPACE, .portions = 123,
+				.in_flight = 4 } },
+		{ "32x16x16", { .node = 8, .length = SPACE, .portions = 123,
+				.in_flight = 3 } },
+	};
+	struct rule rule;
+	unsigned int i;
+
+	if (links_used())
+		SKIP(return, "thousands of nodes with links");
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		partition_new(rows[i].nodes, "");
+		rule = rows[i].rule;
+		EXPECT_TRUE(job_run(2, obey, &rule, -1))
+			TH_LOG("row %u", i);
+	}
 }
 
 TEST(sp10_the_environment_decides_what_is_open)
@@ -507,6 +598,7 @@ static int whole(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, bgdma_endpoint_flush(module.m.ep,
 						   (int64_t)PATIENCE_NS));
 	}
+	require_is(0, bgdma_region_free(region));
 	return module_close(&module);
 }
 

@@ -136,6 +136,7 @@ struct peer {
 	uint32_t probes;	/* handle of what they bring back */
 	uint64_t probe_order;	/* of the last among our answers */
 	uint32_t chains;	/* that it is the origin of */
+	uint32_t parked;	/* of its messages */
 	struct request *chain_first;	/* of those */
 	uint32_t serials;	/* RTS sent to it */
 	uint32_t examine;	/* why its chains are looked at, or 0 */
@@ -498,6 +499,8 @@ int rget_send(struct bgdma_endpoint *ep, uint32_t rank, uint16_t queue,
 	      uint32_t token, const struct bgdma_desc *desc, unsigned int n);
 /* Target: whether its chains may start; else it is parked. */
 bool chains_begin(struct bgdma_endpoint *ep, struct request *r);
+/* A message that is parked waits no more. */
+void chains_unpark(struct bgdma_endpoint *ep, struct request *r);
 /* Its chains are over: others may start. */
 void chains_end(struct bgdma_endpoint *ep, struct request *r);
 /* From now on a mark that is sent comes behind it. */

@@ -192,10 +192,9 @@ void request_unqueue(struct bgdma_endpoint *ep, struct request *r)
 	if (!r->target || r->answered)
 		return;
 	if (r->parked)
-		queue_remove(&ep->parked, r);
+		chains_unpark(ep, r);
 	else
 		unanswered_remove(ep, r);
-	r->parked = false;
 	r->answered = true;
 }
 

@@ -158,19 +158,33 @@ static void chains_forget(struct peer *peer, struct request *r)
 	peer->chains -= r->chains;
 }
 
+static bool chains_fit(const struct peer *peer, const struct request *r)
+{
+	return peer->chains + r->chains <= CHAINS_MAX;
+}
+
 bool chains_begin(struct bgdma_endpoint *ep, struct request *r)
 {
 	struct peer *peer = &ep->peer[r->rank];
 
 	if (r->counted)
 		return true;
-	r->parked = peer->chains + r->chains > CHAINS_MAX;
+	/* Nor before one that waits, or those of few chains could go on for ever. */
+	r->parked = peer->parked || !chains_fit(peer, r);
 	if (r->parked) {
+		peer->parked++;
 		queue_add(&ep->parked, r);
 		return false;
 	}
 	chains_count(peer, r);
 	return true;
+}
+
+void chains_unpark(struct bgdma_endpoint *ep, struct request *r)
+{
+	queue_remove(&ep->parked, r);
+	ep->peer[r->rank].parked--;
+	r->parked = false;
 }
 
 void chains_end(struct bgdma_endpoint *ep, struct request *r)
@@ -186,10 +200,9 @@ void chains_end(struct bgdma_endpoint *ep, struct request *r)
 		if (p->rank != r->rank)
 			continue;
 		/* In their order: the others only if the first fits. */
-		if (peer->chains + p->chains > CHAINS_MAX)
+		if (!chains_fit(peer, p))
 			break;
-		queue_remove(&ep->parked, p);
-		p->parked = false;
+		chains_unpark(ep, p);
 		chains_count(peer, p);
 		unanswered_add(ep, p);
 	}
