@@ -222,7 +222,7 @@ static int flood(struct module *module, const struct flood *f)
 					     BGDMA_SPIN_THEN_SLEEP,
 					     (int64_t)PATIENCE_NS));
 	}
-	return 0;
+	return bgdma_region_free(region);
 }
 
 /*

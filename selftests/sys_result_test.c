@@ -298,6 +298,7 @@ static int cancel_later(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, member_open(&module.m, NULL));
 	require_is(0, member_commit(&module.m, ops, 3, &module));
 	ep = module.m.ep;
+	module.regions = regions_seen(ep);
 	if (rank == 1) {
 		require_is(0, bgdma_job_fence(module.m.job));
 		require_is(0, member_until(&module.m, eager_came, &module));
