@@ -136,6 +136,51 @@ TEST(sp10_chains_of_both_ways_do_not_wait_for_each_other)
 	EXPECT_TRUE(job_run(2, both_ways, NULL, -1));
 }
 
+/* ---- SP-3: as many portions as there can be ------------------------------ */
+
+#define SMALLEST	32	/* bytes of a portion */
+
+/* Each portion is a packet, so they can be counted. */
+static int most(uint32_t rank, uint32_t size, void *arg)
+{
+	static const uint32_t beyond[] = { 0, 1, BGDMA_PORTIONS_MAX };
+	static struct module module;
+	static uint8_t mem[BGDMA_PORTIONS_MAX * (SMALLEST + 1) + 1];
+	struct bgdma_endpoint_stats before, after;
+	uint64_t bytes, portion, announced;
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	for (i = 0; i < 3; i++) {
+		bytes = BGDMA_PORTIONS_MAX * SMALLEST + beyond[i];
+		portion = SMALLEST + (i > 0);
+		bgdma_endpoint_stats(module.m.ep, &before);
+		announced = module.announced.is;
+		require_is(0, message_cross(&module,
+				(struct bgdma_rendezvous_attr){ .word = i,
+				.length = bytes, .portion = SMALLEST,
+				.portions = BGDMA_PORTIONS_PACKETS,
+				.data = mem }, bytes));
+		bgdma_endpoint_stats(module.m.ep, &after);
+		if (rank == 0)
+			continue;
+		require_is(BGDMA_PORTIONS_MAX, module.kept[i].portions);
+		/* But for announcements: the next may be there already. */
+		require_is((bytes + portion - 1) / portion,
+			   after.packets - before.packets -
+			   (module.announced.is - announced));
+	}
+	return module_close(&module);
+}
+
+TEST(sp3_what_is_beyond_the_most_portions_makes_them_longer)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, most, NULL, -1));
+}
+
 /* ---- SP-10: in their order ----------------------------------------------- */
 
 #define LATER	8	/* messages of one chain, behind one of many */
