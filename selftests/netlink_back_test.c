@@ -180,6 +180,41 @@ TEST_F(data, x3_who_came_since_is_told_when_it_knows)
 	node_close(&late);
 }
 
+/* Does its next STATE say that it reaches us? */
+static bool reaches_us(int sock)
+{
+	struct state_frame state;
+	uint32_t i;
+
+	if (!next_frame(sock, BGDMA_FRAME_STATE, &state, sizeof(state)))
+		return false;
+	for (i = 0; i < state.state.peers; i++) {
+		if (state.state.peer[i] == US)
+			return true;
+	}
+	return false;
+}
+
+/* By it others would send to us what it lets go of: they are to look for another way. */
+TEST_F(data, x3_who_is_given_up_is_reached_by_nobody)
+{
+	struct bgdma_desc d = put_to(&self->e.mem, 0, 64);
+	struct bgdma_wire_end end;
+
+	ASSERT_TRUE(until(reaches_us(self->sock)));
+	add(&self->f, &d, 0, 64, 0xaa);
+	LANDS();
+	ASSERT_TRUE(fall_silent(&self->l, &self->e));
+	EXPECT_TRUE(peer_is(&self->l, BGDMA_PEER_UP));
+	ASSERT_TRUE(send_hello(self->sock, &self->hello));
+	ASSERT_TRUE(speaks_of_us(self->sock, &end));
+	EXPECT_FALSE(reaches_us(self->sock));
+	ASSERT_TRUE(speaks_of_us(self->sock, &end));
+	EXPECT_FALSE(reaches_us(self->sock));
+	ASSERT_TRUE(speak(self->sock, &self->hello, 1, 0, end.lost));
+	EXPECT_TRUE(until(reaches_us(self->sock)));
+}
+
 struct greeter {
 	int sock;
 	struct hello_frame *hello;

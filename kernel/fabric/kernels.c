@@ -269,6 +269,18 @@ static bool bgdma_state_names(const struct bgdma_wire_state *state, u32 n,
 	return false;
 }
 
+/* By us nobody gets to one that is shut, though it is heard. */
+static bool bgdma_state_reaches(struct bgdma_ether *ether,
+				const struct bgdma_peer *peer)
+{
+	const struct bgdma_kernel *kernel;
+
+	if (peer->state != BGDMA_PEER_UP)
+		return false;
+	kernel = bgdma_kernel_find(ether, peer->kernel);
+	return kernel && !bgdma_kernel_shut(kernel);
+}
+
 static u32 bgdma_state_peers(struct bgdma_ether *ether,
 			     struct bgdma_wire_state *state)
 {
@@ -278,7 +290,7 @@ static u32 bgdma_state_peers(struct bgdma_ether *ether,
 
 	list_for_each_entry(link, &ether->links, node) {
 		list_for_each_entry(peer, &link->peers, node) {
-			if (peer->state != BGDMA_PEER_UP ||
+			if (!bgdma_state_reaches(ether, peer) ||
 			    bgdma_state_names(state, n, peer->kernel))
 				continue;
 			if (n == BGDMA_WIRE_PEERS) {
