@@ -18,6 +18,7 @@
 
 static int home = -1, away[LINKS_MAX];
 static uint32_t nodes, timeout_ms = 10000;
+static char shape[32];
 
 /* A command of the shell that has to succeed. */
 static void __attribute__((format(printf, 1, 2)))
@@ -79,7 +80,7 @@ static void node_join(uint32_t rank, const char *dims, const char *more)
 
 	links_enter(rank);
 	if (netem)
-		shell("/usr/bin/tc qdisc add dev bg0 root netem %s", netem);
+		shell("/usr/bin/tc qdisc replace dev bg0 root netem %s", netem);
 	shell("bgdma partition add %s dims %s mode 0666 nodes %u %s >&2",
 	      PARTITION, dims, rank, more);
 	/* A slow machine says HELLO late, and answers late. */
@@ -124,6 +125,7 @@ bool links_new(const char *dims, const char *more)
 	home = here();
 	shell("/usr/bin/ip link add bridge type bridge && /usr/bin/ip link set bridge up");
 	nodes = size_of(dims);
+	snprintf(shape, sizeof(shape), "%s", dims);
 	for (rank = 0; rank < nodes; rank++)
 		namespace_new(rank);
 	for (rank = 0; rank < nodes; rank++)
@@ -171,6 +173,17 @@ void links_deaf(uint32_t rank, bool deaf)
 {
 	port_set(rank, deaf ? "learning off flood off mcast_flood off bcast_flood off" :
 			      "learning on flood on mcast_flood on bcast_flood on");
+}
+
+void links_renew(uint32_t rank)
+{
+	int from = here();
+
+	links_enter(rank);
+	shell("bgdma partition del %s >&2", PARTITION);
+	node_join(rank, shape, "");
+	must(setns(from, CLONE_NEWNET) ? -errno : 0);
+	close(from);
 }
 
 void links_down(uint32_t rank)

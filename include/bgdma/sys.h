@@ -75,7 +75,8 @@ enum bgdma_threads {
  *	BGDMA_E_PEER_DOWN; or it may be well, but something that one of us sent to the
  *	other was lost, for there was no way for longer than a link's time-out, @code is
  *	BGDMA_E_LINK_DOWN or BGDMA_E_TIMEOUT; or was perhaps, where so much failed at
- *	once that there was no room to say of which messages. Nobody sends that again, so both are told
+ *	once that there was no room to say of which messages; or its kernel took ours
+ *	for dead. Nobody sends that again, so both are told
  *	this, the other one as soon as it can be reached; each is as if dead for the other as
  *	long as these endpoints live: all that is under way between them fails, sending
  *	is -EHOSTDOWN, and what still comes from it is dropped

@@ -377,7 +377,7 @@ void endpoint_forget(struct bgdma_endpoint *ep, const struct peer *peer)
 	struct who *who = who_slot(ep, who_key(peer->at.node, peer->at.ctx));
 
 	who->rank = BGDMA_STRANGER;
-	who->broken = !code_is_death(peer->why);
+	who->broken = peer->unsure || !code_is_death(peer->why);
 	ep->last.rank = BGDMA_STRANGER;
 }
 

@@ -126,6 +126,7 @@ struct peer {
 	uint64_t gone_after[WAYS];	/* behind what came before it was down */
 	bool word_due;		/* it has to be told that we broke with it */
 	bool word_vain;		/* it has ended since */
+	bool unsure;		/* it is down with its kernel, which may live */
 	uint32_t why;		/* it is down: enum bgdma_code */
 	bool paced;		/* long messages to it are */
 	bool mark_due;		/* see refusal.c */
@@ -265,6 +266,7 @@ struct bgdma_endpoint {
 	struct queue suspects;		/* failed, see fail.c */
 	uint64_t answers;		/* CTS begun: what marks are told by */
 	uint64_t events_lost;		/* as last seen */
+	uint64_t events_before;		/* the commit: see event_nodes_down() */
 	bool doubts;			/* of some channel */
 	uint32_t examines;		/* peers whose chains are looked at */
 	struct kept kept[KEPT_MAX];

@@ -39,6 +39,15 @@ void peer_break(struct bgdma_endpoint *ep, uint32_t rank, uint32_t code)
 	word_due(ep, rank);
 }
 
+void peer_lose(struct bgdma_endpoint *ep, uint32_t rank)
+{
+	if (ep->peer[rank].down)
+		return;
+	endpoint_peer_down(ep, rank);
+	ep->peer[rank].unsure = true;
+	word_due(ep, rank);
+}
+
 int on_word(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 {
 	uint64_t code = bgdma_packet_word(packet);
@@ -160,7 +169,8 @@ static bool word_send(struct bgdma_endpoint *ep, struct peer *peer)
 	struct bgdma_transfer t = bgdma__no_transfer();
 	struct bgdma_desc *desc;
 
-	desc = next - ep->words.over < WORDS ?
+	/* Of the dead there may be many, and each waits for a time-out. */
+	desc = next - ep->words.over < (peer->unsure ? WORDS / 2 : WORDS) ?
 	       bgdma_inj_reserve(ep->words.fifo) : NULL;
 	if (!desc)
 		return false;
@@ -172,10 +182,19 @@ static bool word_send(struct bgdma_endpoint *ep, struct peer *peer)
 	t.dest_ctx = peer->at.ctx;
 	t.dest_fifo = WAY_CONTROL;
 	t.dispatch = (uint16_t)ep->word_id;
-	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->word_id, peer->why);
+	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->word_id,
+			       peer->unsure ? BGDMA_E_TIMEOUT : peer->why);
 	bgdma_desc_memfifo(desc, &t);
 	bgdma_desc_inline(desc, NULL, 0);
 	return true;
+}
+
+static void word_over(struct words *w, struct peer *peer)
+{
+	w->due -= peer->word_due;
+	peer->word_due = false;
+	/* Mostly it is dead: once is enough. */
+	peer->word_vain |= peer->unsure;
 }
 
 /* To as many as there is room for, in turn: some may be out of reach for long. */
@@ -187,10 +206,10 @@ static void words_send(struct bgdma_endpoint *ep)
 
 	for (i = 0; i < ep->size && w->due; i++) {
 		peer = &ep->peer[w->first];
-		if (peer->word_due && !word_send(ep, peer))
+		if (!peer->word_due || word_send(ep, peer))
+			word_over(w, peer);
+		else if (!peer->unsure)
 			break;
-		w->due -= peer->word_due;
-		peer->word_due = false;
 		w->first = (w->first + 1) % ep->size;
 	}
 	(void)bgdma_inj_submit(w->fifo);

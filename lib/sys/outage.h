@@ -34,7 +34,9 @@ bgdma_packet_fn on_word;
 int words_create(struct bgdma_endpoint *ep);
 /* If it is of an outage: something between us was lost. */
 void peer_break(struct bgdma_endpoint *ep, uint32_t rank, uint32_t code);
-/* The same, of whoever did not get it: whether that is known. */
+/* Its kernel was given up: it is told, in case it lives, and does not know that. */
+void peer_lose(struct bgdma_endpoint *ep, uint32_t rank);
+/* The same as peer_break(), of whoever did not get it: whether that is known. */
 bool peers_break(struct bgdma_endpoint *ep, const struct bgdma_record *why);
 void word_failed(struct bgdma_endpoint *ep, uint64_t seq, uint32_t code);
 /* It has ended since: there is nobody to tell. */

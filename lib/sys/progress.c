@@ -264,12 +264,19 @@ static unsigned int way_progress(struct bgdma_endpoint *ep, unsigned int way,
 
 /* ---- Events ------------------------------------------------------------ */
 
-/* Their kernel is gone, which could not tell who was there. */
+/*
+ * Their kernel is gone, which could not tell who was there. Of before the commit it
+ * was others, or the kernel lives, and who is there may yet hear that we are gone: he
+ * tells us.
+ */
 static void event_nodes_down(struct bgdma_endpoint *ep, uint64_t first,
 			     uint64_t last)
 {
+	const struct bgdma_ctx_view *view = bgdma_ctx_view(ep->ctx);
 	uint32_t rank;
 
+	if (bgdma_load_relaxed(&view->user->events_head) < ep->events_before)
+		return;
 	for (rank = 0; ep->peer && rank < ep->size; rank++) {
 		const struct bgdma_peer *at = &ep->peer[rank].at;
 
@@ -279,7 +286,7 @@ static void event_nodes_down(struct bgdma_endpoint *ep, uint64_t first,
 			word_drop(ep, rank);
 		/* Some may not be known yet. */
 		if (endpoint_who(ep, at->node, at->ctx) == rank)
-			endpoint_peer_down(ep, rank);
+			peer_lose(ep, rank);
 	}
 }
 
