@@ -239,16 +239,17 @@ TEST(x3_each_of_those_that_fail_together_ends)
 /* ---- Several that fail together, and no room to say so -------------------- */
 
 /* A FIFO of ours in error again and again: how many events there was room for. */
-static int events_fill(struct bgdma_endpoint *ep, uint64_t *room)
+static int events_fill(struct bgdma_endpoint *ep, uint64_t most, uint64_t *room)
 {
 	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(ep);
 	struct bgdma_transfer t = bgdma__no_transfer();
+	uint64_t lost = bgdma_events_lost(ctx);
 	struct bgdma_inj_fifo *fifo;
 	struct bgdma_desc *desc;
 
 	require_is(0, bgdma_inj_create(ctx, NULL, &fifo));
 	t.from.region = 12345;
-	for (*room = 0; !bgdma_events_lost(ctx); ++*room) {
+	for (*room = 0; *room < most && bgdma_events_lost(ctx) == lost; ++*room) {
 		desc = bgdma_inj_reserve(fifo);
 		require(desc);
 		bgdma_desc_local_copy(desc, &t);
@@ -268,7 +269,7 @@ static int speak_in_vain(struct blame *blame)
 	uint32_t i;
 
 	/* Of each channel, and words: what they can have under way. */
-	require_is(0, events_fill(ep, &room));
+	require_is(0, events_fill(ep, UINT64_MAX, &room));
 	require(room >= 3 * 63);
 	for (i = 1; i <= 2; i++)
 		links_cut(i, true);
@@ -320,6 +321,87 @@ TEST(x3_each_of_those_that_were_lost_together_is_broken_with)
 	links_hasty();
 	partition_new("3x1x1", "");
 	EXPECT_TRUE(job_run(3, in_vain, shared(sizeof(uint32_t)), -1));
+}
+
+/* ---- Beside those to the dead, of whom there is no room to tell ----------- */
+
+/* So much that there is room for failures, and no more for deaths. */
+static int events_cram(struct bgdma_endpoint *ep)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(ep);
+	uint64_t all, most;
+
+	require_is(0, events_fill(ep, UINT64_MAX, &all));
+	/* The last found none. */
+	all--;
+	require(bgdma_endpoint_progress(ep, 0) >= 0);
+	require_is(0, bgdma_events_pending(ctx));
+	require_is(0, events_fill(ep, all - all / 8, &most));
+	require_is(all - all / 8, bgdma_events_pending(ctx));
+	return 0;
+}
+
+static int speak_beside(struct blame *blame, struct rest *rest)
+{
+	static const uint32_t dests[] = { DEAD, DEAD };
+	struct bgdma_endpoint *ep = blame->module.m.ep;
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(ep);
+	uint32_t pending;
+	uint64_t lost;
+
+	require_is(0, events_cram(ep));
+	pending = bgdma_events_pending(ctx);
+	lost = bgdma_events_lost(ctx);
+	must(kill(rest->dead, SIGKILL) ? -errno : 0);
+	require(until(bgdma_events_lost(ctx) != lost));
+	/* In one frame, as nothing is begun behind one that has failed. */
+	require_is(2, bgdma_endpoint_send(ep, &(struct bgdma_send_attr){
+			.operation = blame->module.eager, .dests = dests,
+			.dest_count = 2, .word = 1, .more = true }));
+	require_is(0, bgdma_endpoint_send(ep, &(struct bgdma_send_attr){
+			.operation = blame->module.eager, .dest = 2,
+			.word = 1 }));
+	/* Both have failed before it looks. */
+	require(until(bgdma_events_pending(ctx) == pending + 2));
+	require_is(0, bgdma_endpoint_flush(ep, (int64_t)PATIENCE_NS));
+	require(bgdma_endpoint_progress(ep, 0) >= 0);
+	require_is(1U << DEAD, blame->down);
+	require_is(1U << DEAD, blame->lost);
+	rest->heard = true;
+	return 0;
+}
+
+static int beside(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct blame blame;
+	struct module *module = &blame.module;
+	const struct test_operation ops[] = {
+		{ "eager", on_eager, 0, &module->eager },
+	};
+	struct rest *rest = arg;
+
+	(void)size;
+	require_is(0, member_open(&module->m, &(struct bgdma_endpoint_attr){
+			.channels = 1, .trouble = on_blame, .arg = &blame }));
+	require_is(0, member_commit(&module->m, ops, 1, module));
+	if (rank == DEAD)
+		rest->dead = getpid();
+	require_is(0, bgdma_job_fence(module->m.job));
+	if (rank == 0)
+		require_is(0, speak_beside(&blame, rest));
+	while (!rest->heard)
+		require(bgdma_endpoint_progress(module->m.ep, 0) >= 0);
+	require(rank || !module->eager_word);
+	return member_leave(&module->m);
+}
+
+TEST(x3_who_is_well_is_not_broken_with_for_the_dead)
+{
+	struct rest *rest = shared(sizeof(*rest));
+
+	links_hasty();
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, beside, rest, DEAD));
 }
 
 TEST_HARNESS_MAIN

@@ -130,6 +130,7 @@ static int context_create(struct bgdma_endpoint *ep)
 			       attach.inj_fifos * UNDER_WAY_MAX &&
 	       attach.events < BGDMA_EVENTS_MAX)
 		attach.events *= 2;
+	ep->events_room = attach.events;
 	return bgdma_attach(&ep->ctx, &attach);
 }
 

@@ -107,7 +107,7 @@ struct channel {
 	uint64_t ended;		/* that will be @done when as many events are read */
 	uint64_t events;
 	uint64_t doubt;		/* those before may have failed unseen, */
-	uint64_t doubt_lost;	/* if not only so many events were lost */
+	uint64_t doubt_lost;	/* if not only so many events_crammed */
 	uint32_t doubt_code;	/* of which outage */
 	bool asked;		/* a packet will tell of room */
 	char *copy;
@@ -266,6 +266,9 @@ struct bgdma_endpoint {
 	struct queue suspects;		/* failed, see fail.c */
 	uint64_t answers;		/* CTS begun: what marks are told by */
 	uint64_t events_lost;		/* as last seen */
+	uint64_t events_crammed;	/* the same, when the last of a failure may have been */
+	uint64_t events_from;		/* where progress that took some has begun */
+	uint32_t events_room;
 	uint64_t events_before;		/* the commit: see event_nodes_down() */
 	bool doubts;			/* of some channel */
 	uint32_t examines;		/* peers whose chains are looked at */
@@ -632,14 +635,16 @@ void channel_destroy(struct channel *ch);
 /* A descriptor of an injection FIFO failed. */
 void channel_event(struct bgdma_endpoint *ep, const struct bgdma_event *event);
 /*
- * Look for channels in error, report why and let them go on. @lost: events that were
- * lost before any of them can have failed.
+ * Look for channels in error, report why and let them go on. @lost: events_crammed
+ * before any of them can have failed.
  */
 unsigned int channels_repair(struct bgdma_endpoint *ep, uint64_t lost);
 
 /* progress.c */
 /* Look at what the engine tells: how much. */
 unsigned int events_progress(struct bgdma_endpoint *ep);
+/* Changes when events were lost among which there may be one of a FIFO's failure. */
+uint64_t events_crammed(const struct bgdma_endpoint *ep);
 /*
  * With the lock: bgdma_endpoint_progress(). Control packets are first, but for one
  * budget in two.

@@ -373,14 +373,33 @@ static void event_handle(struct bgdma_endpoint *ep,
 		event_refused(ep, event);
 }
 
+/*
+ * The ring keeps some room from what peers cause, as deaths. Of a failure an event is
+ * lost only where all of it was full, as it may have been since we began to take some.
+ */
+uint64_t events_crammed(const struct bgdma_endpoint *ep)
+{
+	const struct bgdma_kern_ctl *kern = bgdma_ctx_view(ep->ctx)->kern;
+	uint64_t lost = bgdma_load_acquire(&kern->events_lost);
+
+	if (lost == ep->events_lost ||
+	    bgdma_load_acquire(&kern->events_tail) - ep->events_from <
+	    ep->events_room)
+		return ep->events_crammed;
+	return lost;
+}
+
 unsigned int events_progress(struct bgdma_endpoint *ep)
 {
+	const struct bgdma_ctx_view *view = bgdma_ctx_view(ep->ctx);
 	/* Those that are there now: peers can make others as fast as we take them. */
 	uint32_t left = bgdma_events_pending(ep->ctx);
+	uint64_t before = ep->events_crammed, lost;
 	const struct bgdma_event *event;
-	uint64_t before = ep->events_lost, lost;
 	unsigned int n = 0;
 
+	if (bgdma_unlikely(left))
+		ep->events_from = bgdma_load_relaxed(&view->user->events_head);
 	while (left-- && (event = bgdma_event_peek(ep->ctx))) {
 		event_handle(ep, event);
 		modules_event(ep, event);
@@ -390,6 +409,7 @@ unsigned int events_progress(struct bgdma_endpoint *ep)
 	/* Now that there is room for those that will tell again. */
 	lost = bgdma_events_lost(ep->ctx);
 	if (bgdma_unlikely(lost != ep->events_lost)) {
+		ep->events_crammed = events_crammed(ep);
 		ep->events_lost = lost;
 		rendezvous_missed(ep);
 		modules_event(ep, NULL);

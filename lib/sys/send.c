@@ -37,9 +37,9 @@ void channel_destroy(struct channel *ch)
 }
 
 /*
- * Events were lost while several failed together, of which the FIFO shows one: each
- * of those that have ended since @from may be one of the others. Who would have got
- * it cannot know that something is missing.
+ * Events of failures were lost while several failed together, of which the FIFO
+ * shows one: each of those that have ended since @from may be one of the others. Who
+ * would have got it cannot know that something is missing.
  */
 static void channel_doubt(struct bgdma_endpoint *ep, struct channel *ch,
 			  uint64_t from)
@@ -47,7 +47,7 @@ static void channel_doubt(struct bgdma_endpoint *ep, struct channel *ch,
 	uint64_t end = ch->done < ch->doubt ? ch->done : ch->doubt;
 	const struct sent *sent;
 
-	if (bgdma_events_lost(ep->ctx) == ch->doubt_lost)
+	if (events_crammed(ep) == ch->doubt_lost)
 		return;
 	for (; from < end; from++) {
 		sent = &ch->sent[from & ch->mask];
@@ -530,7 +530,7 @@ static void channels_suspected(struct bgdma_endpoint *ep)
 		if (ch->done >= ch->doubt)
 			continue;
 		ep->doubts = true;
-		lost |= bgdma_events_lost(ep->ctx) != ch->doubt_lost;
+		lost |= events_crammed(ep) != ch->doubt_lost;
 	}
 	if (lost)
 		nap_ask(ep);
