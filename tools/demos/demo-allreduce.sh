@@ -5,18 +5,14 @@
 #
 #	demo-allreduce [FILE]
 #
-# FILE: a text; else the GNU General Public License, where Debian has it, or one of two
-# million words that is made.
+# FILE: a text; else the GNU General Public License, where Debian has it, or one that
+# is made.
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tools/demos/nodes.sh
 . "$here/nodes.sh"
 dir=$(mktemp -d) || exit 1
-file=${1:-/usr/share/common-licenses/GPL-3}
-if [ -z "$1" ] && [ ! -f "$file" ]; then
-	file=$dir/text
-	seq 1 50000 | sed 's/\(.*\)/the \1th line has words and\tmore/' >"$file"
-fi
+file=$(text_find "$dir" "$1")
 size=8
 # A torus of namespaces has four nodes.
 [ -z "$BGDMA_TORUS" ] || size=4

@@ -151,8 +151,9 @@ counters() {
 }
 
 dispatch() {
-	job 3 "$here/dispatch" >"$dir/out" 2>&1
-	show
+	job 3 "$here/dispatch" "$file" >"$dir/out" 2>&1
+	grep -v '^registered$\|^agreed$\|^sent$\|^received$' "$dir/out" |
+		sed 's/^/  /'
 	[ "$(grep -c ' 0 misdelivered$' "$dir/out")" = 3 ]
 }
 

@@ -8,6 +8,7 @@
 #	on RANK COMMAND...		become process RANK of a job, where its node is
 #	job_run SIZE DIR COMMAND...	run a job; what process RANK says: DIR/outRANK
 #	nodes_end			no partition any more
+#	text_find DIR [FILE]		name a text: FILE, or another, which DIR is for
 
 # A busybox would take its own.
 for ip in /usr/sbin/ip /usr/bin/ip /sbin/ip ip; do
@@ -99,4 +100,15 @@ nodes_end() {
 	for rank in 0 1 2 3; do
 		(on $rank bgdma partition del demo)
 	done
+}
+
+# The GNU General Public License, where Debian has it.
+text_find() {
+	text=${2:-/usr/share/common-licenses/GPL-3}
+	if [ -z "$2" ] && [ ! -f "$text" ]; then
+		text=$1/text
+		seq 1 50000 |
+			sed 's/\(.*\)/the \1th line has words and\tmore/' >"$text"
+	fi
+	echo "$text"
 }
