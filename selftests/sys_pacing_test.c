@@ -425,7 +425,9 @@ TEST(sp10_nonsense_in_the_environment)
 		{ "BGDMA_PACING", "2" }, { "BGDMA_PACING_HOPS", "far" },
 		{ "BGDMA_PACING_SIZE", "-1" }, { "BGDMA_PACING_PORTION", "0" },
 		{ "BGDMA_PACING_MAX", "99999999999" },
-		{ "BGDMA_PACING_PACKETS", "x" },
+		{ "BGDMA_PACING_PACKETS", "x" }, { "BGDMA_COUNTERS", "0" },
+		{ "BGDMA_COUNTERS", "-1" }, { "BGDMA_COUNTERS", "1009" },
+		{ "BGDMA_COUNTERS", "many" }, { "BGDMA_COUNTERS", "64k" },
 	};
 	unsigned int i;
 
@@ -433,6 +435,31 @@ TEST(sp10_nonsense_in_the_environment)
 	for (i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++)
 		EXPECT_TRUE(job_run(1, refused, (void *)nonsense[i], -1))
 			TH_LOG("variable %u", i);
+}
+
+/* What the attr says is what is so. */
+static int counters_are(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_endpoint_attr attr = { .rec_counters = 3 };
+	struct bgdma_counter_stats inj, rec;
+	struct member m;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, member_open(&m, &attr));
+	bgdma_counters_used(m.ep, BGDMA_INJECTION, &inj);
+	bgdma_counters_used(m.ep, BGDMA_RECEPTION, &rec);
+	require_is(5, inj.counters);
+	require_is(3, rec.counters);
+	return member_close(&m);
+}
+
+TEST(lc6_the_environment_says_how_many_counters)
+{
+	partition_new("2x1x1", "");
+	setenv("BGDMA_COUNTERS", "5", 1);
+	EXPECT_TRUE(job_run(1, counters_are, NULL, -1));
 }
 
 /* ---- Cancel ------------------------------------------------------------ */

@@ -183,9 +183,10 @@ typedef void bgdma_trouble_fn(void *arg, const struct bgdma_trouble_info *info);
  *	region; 0: 262,144
  * @control_bytes: of the reception FIFO of control packets; 0: 65,536
  * @data_bytes: of that of all others; 0: 1,048,576, or 65,536 for each process
- * @inj_counters: for long messages, see <bgdma/rendezvous.h>; 0: 64. The
- *	context has more, for modules and the program: one for each process and 64,
- *	at least 128; less, but at least 16, where BGDMA_COUNTERS_MAX is not enough
+ * @inj_counters: for long messages, see <bgdma/rendezvous.h>; 0: what the variable
+ *	BGDMA_COUNTERS says, or 64. The context has more, for modules and the
+ *	program: one for each process and 64, at least 128; less, but at least
+ *	16, where BGDMA_COUNTERS_MAX is not enough
  * @rec_counters: the same
  * @counters: how they are given out
  * @trouble: called when something went wrong (DP-9); NULL: it is only counted

@@ -57,6 +57,27 @@ static uint32_t variable(const char *name)
 	return value <= BGDMA_RANK_MAX ? (uint32_t)value : 0;
 }
 
+/* The first of each kind is for all that have none of their own. */
+static int counters_complete(struct bgdma_endpoint_attr *a)
+{
+	const struct option options[] = {
+		{ "BGDMA_COUNTERS", &a->inj_counters, COUNTERS_DEFAULT },
+		{ "BGDMA_COUNTERS", &a->rec_counters, COUNTERS_DEFAULT },
+	};
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		ret = option_complete(&options[i]);
+		if (ret)
+			return ret;
+		if (!*options[i].value ||
+		    *options[i].value > BGDMA_COUNTERS_MAX - SPARE)
+			return -EINVAL;
+	}
+	return a->counters > BGDMA_COUNTERS_SHARED ? -EINVAL : 0;
+}
+
 /* Fill in what the caller left open. */
 static int attr_complete(struct bgdma_endpoint *ep)
 {
@@ -86,15 +107,9 @@ static int attr_complete(struct bgdma_endpoint *ep)
 		return -EINVAL;
 	or_default(&a->control_bytes, CONTROL_DEFAULT);
 	or_default(&a->data_bytes, data_default(ep->size));
-	or_default(&a->inj_counters, COUNTERS_DEFAULT);
-	or_default(&a->rec_counters, COUNTERS_DEFAULT);
-	if (a->counters > BGDMA_COUNTERS_SHARED ||
-	    a->inj_counters > BGDMA_COUNTERS_MAX - SPARE ||
-	    a->rec_counters > BGDMA_COUNTERS_MAX - SPARE)
-		return -EINVAL;
 	ep->many = a->threads == BGDMA_THREADS_MANY ||
 		   a->progress == BGDMA_PROGRESS_THREAD;
-	return 0;
+	return counters_complete(a);
 }
 
 /* As many more as there can be. */

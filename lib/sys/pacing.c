@@ -10,14 +10,7 @@
 
 #define RACK		1024		/* nodes */
 
-struct option {
-	const char *variable;
-	uint32_t *value;
-	uint32_t otherwise;
-};
-
-/* What the caller left open: the variable, or what is usual. */
-static int option_complete(const struct option *o)
+int option_complete(const struct option *o)
 {
 	const char *text = getenv(o->variable);
 	unsigned long number;
