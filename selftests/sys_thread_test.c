@@ -241,6 +241,88 @@ TEST(threads_have_their_own_endpoints)
 	EXPECT_TRUE(job_run(2, own_endpoints, NULL, -1));
 }
 
+/* ---- Signals ------------------------------------------------------------ */
+
+#define RINGS	20
+
+static int rung;
+
+/* A thread that disturbs another one, and at last lets its wait end. */
+struct ringer {
+	struct bgdma_endpoint *ep;
+	pthread_t waiter;
+	int over;
+};
+
+static void on_ring(int number)
+{
+	(void)number;
+	__atomic_add_fetch(&rung, 1, __ATOMIC_SEQ_CST);
+}
+
+static void *ring(void *arg)
+{
+	struct ringer *r = arg;
+	int i;
+
+	for (i = 1; i <= RINGS; i++) {
+		/* It may not be asleep yet the first times. */
+		usleep(2000);
+		pthread_kill(r->waiter, SIGUSR1);
+		while (__atomic_load_n(&rung, __ATOMIC_SEQ_CST) < i)
+			usleep(100);
+	}
+	__atomic_store_n(&r->over, 1, __ATOMIC_SEQ_CST);
+	bgdma_endpoint_wake(r->ep);
+	return NULL;
+}
+
+static bool is_over(void *arg)
+{
+	return __atomic_load_n(&((struct ringer *)arg)->over, __ATOMIC_SEQ_CST);
+}
+
+static int disturbed(uint32_t rank, uint32_t size, void *arg)
+{
+	/* No SA_RESTART. */
+	const struct sigaction action = { .sa_handler = on_ring };
+	const enum bgdma_wait_mode *mode = arg;
+	struct ringer r = { .waiter = pthread_self() };
+	pthread_t thread;
+	struct member m;
+
+	(void)rank;
+	(void)size;
+	require_is(0, member_open(&m, &(struct bgdma_endpoint_attr){
+			.progress = BGDMA_PROGRESS_THREAD }));
+	require_is(0, bgdma_endpoint_commit(m.ep, NULL));
+	must(sigaction(SIGUSR1, &action, NULL));
+	r.ep = m.ep;
+	require_is(0, pthread_create(&thread, NULL, ring, &r));
+	if (mode) {
+		require_is(0, bgdma_endpoint_wait_until(m.ep, is_over, &r,
+				*mode, (int64_t)PATIENCE_NS));
+	} else {
+		while (!is_over(&r))
+			require_is(0, bgdma_endpoint_wait(m.ep,
+					(int64_t)PATIENCE_NS));
+	}
+	require_is(0, pthread_join(thread, NULL));
+	require_is(RINGS, rung);
+	return member_close(&m);
+}
+
+TEST(sys_who_has_a_progress_thread_hears_of_no_signal)
+{
+	enum bgdma_wait_mode mode = BGDMA_SLEEP;
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(1, disturbed, NULL, -1));
+	EXPECT_TRUE(job_run(1, disturbed, &mode, -1));
+	mode = BGDMA_SPIN_THEN_SLEEP;
+	EXPECT_TRUE(job_run(1, disturbed, &mode, -1));
+}
+
 /* ---- Rendezvous --------------------------------------------------------- */
 
 #define LONG_MESSAGES	192

@@ -551,6 +551,11 @@ BGDMA_API int bgdma_endpoint_progress(struct bgdma_endpoint *ep,
  *
  * After a call of this thread that returned -EAGAIN: since that.
  *
+ * A signal handler ends it only in the thread that sleeps in the kernel. That is
+ * never the caller with BGDMA_PROGRESS_THREAD: then no wait is -EINTR, here and
+ * below. Such a wait is ended by bgdma_endpoint_wake() of another thread, which no
+ * signal handler may call.
+ *
  * Return: 0: a packet or an event was handled, by whomever; -ETIMEDOUT;
  * -EINTR; -ENODEV; -ENOTCONN; -EDEADLK called from a callback.
  */
@@ -565,7 +570,8 @@ BGDMA_API int bgdma_endpoint_wait(struct bgdma_endpoint *ep,
  * @mode: whether to spin, to sleep, or first one and then the other
  * @timeout_ns: from now; negative: for ever; 0: only look
  *
- * Of several threads that wait, one sleeps in the kernel for all.
+ * Of several threads that wait, one sleeps in the kernel for all: it alone can be
+ * told -EINTR.
  *
  * Return: 0: it holds; else as bgdma_endpoint_wait().
  */
