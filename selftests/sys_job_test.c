@@ -1,123 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The job, without any launcher: processes of the test's own, told by
- * variables, by a PMI-1 server in the test, and by a PMIx library in the test.
+ * variables, and by a PMI-1 server in the test; sys_job_pmix_test has PMIx.
  * tools/check/job asks real launchers.
  */
-#include <dlfcn.h>
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-
-#include <bgdma/job.h>
 
 #include "kselftest_harness.h"
-#include "sys_require.h"
-#include "utils.h"
-
-#define RANKS	4
-
-static void forget(void)
-{
-	static const char *const names[] = {
-		"BGDMA_RANK", "BGDMA_SIZE", "BGDMA_JOB_DIR", "PMI_FD",
-		"PMI_RANK", "PMI_SIZE", "PMIX_RANK", "PMIX_NAMESPACE",
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		unsetenv(names[i]);
-}
-
-static void set(const char *name, unsigned int number)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%u", number);
-	setenv(name, text, 1);
-}
-
-static int open_as(struct bgdma_job **job, const char *wiring)
-{
-	return bgdma_job_open(job, &(struct bgdma_job_attr){
-			.wiring = wiring, .timeout_ms = 60000 * slowness() });
-}
-
-/* What each process of a job does, whatever the wiring: its exit code. */
-static int member(const char *wiring, unsigned int rank, unsigned int size)
-{
-	unsigned char value[BGDMA_JOB_VALUE_MAX], got[BGDMA_JOB_VALUE_MAX];
-	struct bgdma_job *job;
-	unsigned int i, r;
-
-	require(open_as(&job, NULL) == 0);
-	require(strcmp(bgdma_job_wiring(job), wiring) == 0);
-	require(bgdma_job_rank(job) == rank);
-	require(bgdma_job_size(job) == size);
-
-	/* All bytes, the longest value, and one that others have too. */
-	for (i = 0; i < sizeof(value); i++)
-		value[i] = (unsigned char)(i + rank);
-	require(bgdma_job_put(job, "all-bytes", value, sizeof(value)) == 0);
-	require(bgdma_job_put(job, "all", &rank, sizeof(rank)) == 0);
-	require(bgdma_job_fence(job) == 0);
-	for (r = 0; r < size; r++) {
-		require(bgdma_job_get(job, r, "all", got, sizeof(got)) == 4);
-		require(memcmp(got, &r, 4) == 0);
-		require(bgdma_job_get(job, r, "all-bytes", got,
-				      sizeof(got)) == sizeof(got));
-		for (i = 0; i < sizeof(got); i++)
-			require(got[i] == (unsigned char)(i + r));
-	}
-	require(bgdma_job_get(job, 0, "all", got, 3) == -EMSGSIZE);
-	require(bgdma_job_get(job, 0, "none", got, 4) == -ENOENT);
-	require(bgdma_job_get(job, size, "all", got, 4) == -EINVAL);
-
-	/* After another fence both rounds are there. */
-	require(bgdma_job_put(job, "second", "x", 1) == 0);
-	require(bgdma_job_fence(job) == 0);
-	for (r = 0; r < size; r++) {
-		require(bgdma_job_get(job, r, "second", got, 1) == 1);
-		require(bgdma_job_get(job, r, "all", got, 4) == 4);
-	}
-
-	require(bgdma_job_put(job, "", "x", 1) == -EINVAL);
-	require(bgdma_job_put(job, "a b", "x", 1) == -EINVAL);
-	require(bgdma_job_put(job, "a=b", "x", 1) == -EINVAL);
-	require(bgdma_job_put(job, "0123456789abcdef0123456789abcdef", "x",
-			      1) == -EINVAL);
-	require(bgdma_job_put(job, "a", "x", 0) == -EINVAL);
-	require(bgdma_job_put(job, "a", value, sizeof(value) + 1) == -EINVAL);
-	bgdma_job_close(job);
-	return 0;
-}
-
-static pid_t fork_member(const char *wiring, unsigned int rank)
-{
-	pid_t pid = must(fork());
-
-	if (!pid)
-		_exit(member(wiring, rank, RANKS));
-	return pid;
-}
-
-static bool all_well(const pid_t *pids, unsigned int count)
-{
-	bool well = true;
-	unsigned int i;
-	int status;
-
-	for (i = 0; i < count; i++) {
-		must(waitpid(pids[i], &status, 0));
-		well &= WIFEXITED(status) && !WEXITSTATUS(status);
-	}
-	return well;
-}
+#include "sys_job.h"
 
 /* ---- Variables --------------------------------------------------------- */
 
@@ -231,6 +123,10 @@ TEST(single)
 
 /* ---- PMI-1: the server's side of it ------------------------------------ */
 
+#define LINE_BYTES	2048	/* of an answer, with its end */
+#define NAME_BYTES	512	/* of the space of names, with its end */
+#define GARBAGE_ROUNDS	210
+
 struct client {
 	int fd;
 	size_t fill;
@@ -241,17 +137,23 @@ struct server {
 	struct client client[RANKS];
 	unsigned int clients, inside, values;
 	const char *break_at;		/* the command that it answers */
-	const char *break_with;		/* with this; "": by hanging up */
+	const char *break_with;		/* with this */
+	size_t break_bytes;		/* of it; 0: it hangs up */
 	char kvs[64][2][1024];
 };
 
+/* In two pieces, as sockets may. Who was told nonsense before may have gone. */
+static void answer_bytes(int fd, const char *text, size_t bytes)
+{
+	size_t half = bytes / 2;
+
+	(void)send(fd, text, half, MSG_NOSIGNAL);
+	(void)send(fd, text + half, bytes - half, MSG_NOSIGNAL);
+}
+
 static void answer(int fd, const char *text)
 {
-	size_t bytes = strlen(text);
-
-	/* In two pieces, as sockets may. */
-	must(send(fd, text, bytes / 2, MSG_NOSIGNAL));
-	must(send(fd, text + bytes / 2, bytes - bytes / 2, MSG_NOSIGNAL));
+	answer_bytes(fd, text, strlen(text));
 }
 
 static void server_get(struct server *s, int fd, const char *key)
@@ -274,14 +176,14 @@ static void server_get(struct server *s, int fd, const char *key)
 
 static void server_line(struct server *s, struct client *c)
 {
-	char cmd[64], kvs[64], key[128], value[1024];
+	char cmd[64], kvs[NAME_BYTES], key[128], value[1024];
 	unsigned int i;
 
 	if (sscanf(c->line, "cmd=%63s", cmd) != 1)
 		must(-EPROTO);
 	if (s->break_at && !strcmp(cmd, s->break_at)) {
-		if (*s->break_with)
-			answer(c->fd, s->break_with);
+		if (s->break_bytes)
+			answer_bytes(c->fd, s->break_with, s->break_bytes);
 		else
 			must(shutdown(c->fd, SHUT_RDWR));
 	} else if (!strcmp(cmd, "init")) {
@@ -290,12 +192,12 @@ static void server_line(struct server *s, struct client *c)
 		answer(c->fd, "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024\n");
 	} else if (!strcmp(cmd, "get_my_kvsname")) {
 		answer(c->fd, "cmd=my_kvsname kvsname=kvs_0\n");
-	} else if (sscanf(c->line, "cmd=put kvsname=%63s key=%127s value=%1023s",
+	} else if (sscanf(c->line, "cmd=put kvsname=%511s key=%127s value=%1023s",
 			  kvs, key, value) == 3) {
 		memcpy(s->kvs[s->values][0], key, sizeof(key));
 		memcpy(s->kvs[s->values++][1], value, sizeof(value));
 		answer(c->fd, "cmd=put_result rc=0 msg=success\n");
-	} else if (sscanf(c->line, "cmd=get kvsname=%63s key=%127s", kvs,
+	} else if (sscanf(c->line, "cmd=get kvsname=%511s key=%127s", kvs,
 			  key) == 2) {
 		server_get(s, c->fd, key);
 	} else if (!strcmp(cmd, "barrier_in")) {
@@ -307,7 +209,8 @@ static void server_line(struct server *s, struct client *c)
 	} else if (!strcmp(cmd, "finalize")) {
 		answer(c->fd, "cmd=finalize_ack rc=0\n");
 	} else {
-		must(-EPROTO);
+		/* It says what it was told. */
+		must(s->break_at ? shutdown(c->fd, SHUT_RDWR) : -EPROTO);
 	}
 }
 
@@ -386,7 +289,7 @@ static void *serve_thread(void *server)
 }
 
 /* One process of a job of one, whose launcher goes wrong at one command. */
-static int pmi1_broken(const char *at, const char *with)
+static int pmi1_broken_by(const char *at, const char *with, size_t bytes)
 {
 	static struct server server;
 	struct bgdma_job *job;
@@ -397,6 +300,7 @@ static int pmi1_broken(const char *at, const char *with)
 	memset(&server, 0, sizeof(server));
 	server.break_at = at;
 	server.break_with = with;
+	server.break_bytes = bytes;
 	fd = connect_client(&server, 0);
 	set("PMI_SIZE", 1);
 	must(-pthread_create(&thread, NULL, serve_thread, &server));
@@ -416,6 +320,87 @@ static int pmi1_broken(const char *at, const char *with)
 	}
 	pthread_join(thread, NULL);
 	return ret;
+}
+
+static int pmi1_broken(const char *at, const char *with)
+{
+	return pmi1_broken_by(at, with, with ? strlen(with) : 0);
+}
+
+/* A line of @bytes, with its end, that begins as said. */
+static const char *long_line(char *line, const char *begin, size_t bytes)
+{
+	memset(line, 'x', bytes - 1);
+	memcpy(line, begin, strlen(begin));
+	line[bytes - 1] = '\n';
+	line[bytes] = '\0';
+	return line;
+}
+
+TEST(pmi1_long_lines)
+{
+	static char line[2 * LINE_BYTES];
+
+	forget();
+	/* The longest that there may be, and one more. */
+	EXPECT_EQ(0, pmi1_broken("init", long_line(line,
+			"cmd=response_to_init rc=0 x=", LINE_BYTES)));
+	EXPECT_EQ(-EPROTO, pmi1_broken("init", long_line(line,
+			"cmd=response_to_init rc=0 x=", LINE_BYTES + 1)));
+	/* In one word of it: the name of the space, a value, a number. */
+	EXPECT_EQ(-EPROTO, pmi1_broken("get_my_kvsname", long_line(line,
+			"cmd=my_kvsname kvsname=", LINE_BYTES)));
+	EXPECT_EQ(-EPROTO, pmi1_broken("get_my_kvsname", long_line(line,
+			"cmd=my_kvsname kvsname=",
+			strlen("cmd=my_kvsname kvsname=") + NAME_BYTES + 1)));
+	EXPECT_EQ(0, pmi1_broken("get_my_kvsname", long_line(line,
+			"cmd=my_kvsname kvsname=",
+			strlen("cmd=my_kvsname kvsname=") + NAME_BYTES)));
+	EXPECT_EQ(-EPROTO, pmi1_broken("get", long_line(line,
+			"cmd=get_result rc=0 value=", LINE_BYTES)));
+	EXPECT_EQ(-EPROTO, pmi1_broken("get", long_line(line,
+			"cmd=get_result rc=0 value=07", LINE_BYTES - 1)));
+	EXPECT_EQ(-EPROTO, pmi1_broken("get_maxes", long_line(line,
+			"cmd=maxes vallen_max=", LINE_BYTES)));
+	EXPECT_EQ(-EPROTO, pmi1_broken("get_maxes",
+			"cmd=maxes vallen_max=99999999999999999999999\n"));
+	EXPECT_EQ(0, leaks());
+}
+
+/*
+ * Answers with a few bytes that are something else, zeros too, and perhaps several
+ * lines. Whatever comes of it, nobody hangs, and nobody reads what is not there.
+ */
+TEST(pmi1_garbage)
+{
+	static const char *const answers[][2] = {
+		{ "init", "cmd=response_to_init pmi_version=1 rc=0\n" },
+		{ "get_maxes", "cmd=maxes kvsname_max=256 vallen_max=1024\n" },
+		{ "get_my_kvsname", "cmd=my_kvsname kvsname=kvs_0\n" },
+		{ "put", "cmd=put_result rc=0 msg=success\n" },
+		{ "barrier_in", "cmd=barrier_out rc=0\n" },
+		{ "get", "cmd=get_result rc=0 msg=success value=78\n" },
+		{ "finalize", "cmd=finalize_ack rc=0\n" },
+	};
+	static const char bytes[] = "\n =0rx\xff\x80-";
+	unsigned int seed = 1, round, i, refused = 0;
+	char answer[64];
+	size_t length;
+
+	forget();
+	for (round = 0; round < GARBAGE_ROUNDS; round++) {
+		const char *const *a = answers[round % 7];
+
+		length = strlen(a[1]);
+		memcpy(answer, a[1], length + 1);
+		/* Not its end, without which all would wait for more. */
+		for (i = 0; i <= round % 4; i++)
+			answer[(size_t)rand_r(&seed) % (length - 1)] =
+				bytes[(size_t)rand_r(&seed) % sizeof(bytes)];
+		refused += pmi1_broken_by(a[0], answer, length) < 0;
+	}
+	EXPECT_GT(refused, GARBAGE_ROUNDS / 4);
+	EXPECT_EQ(0, leaks());
 }
 
 TEST(pmi1_nonsense)
@@ -456,174 +441,7 @@ TEST(pmi1_nonsense)
 
 	unsetenv("PMI_SIZE");
 	EXPECT_EQ(-EINVAL, open_as(&job, NULL));
+	EXPECT_EQ(0, leaks());
 }
-
-/* ---- PMIx: a library of the test's own --------------------------------- */
-
-#if __has_include(<pmix.h>)
-
-#include <pmix.h>
-
-struct pair {
-	unsigned int rank;
-	char key[64];
-	size_t bytes;
-	char value[BGDMA_JOB_VALUE_MAX];
-};
-
-static struct pmix_fake {
-	pthread_barrier_t barrier;
-	pthread_mutex_t lock;
-	unsigned int values;
-	struct pair value[64];
-} *pmix;
-
-static unsigned int pmix_rank, pmix_options;
-static bool pmix_missing;
-
-static pmix_status_t fake_init(pmix_proc_t *proc, pmix_info_t *info,
-			       size_t ninfo)
-{
-	(void)info;
-	(void)ninfo;
-	memset(proc, 0, sizeof(*proc));
-	snprintf(proc->nspace, sizeof(proc->nspace), "test");
-	proc->rank = pmix_rank;
-	return PMIX_SUCCESS;
-}
-
-static pmix_status_t fake_finalize(const pmix_info_t *info, size_t ninfo)
-{
-	(void)info;
-	(void)ninfo;
-	return PMIX_SUCCESS;
-}
-
-static pmix_status_t fake_put(pmix_scope_t scope, const char *key,
-			      pmix_value_t *value)
-{
-	struct pair *to;
-
-	if (scope != PMIX_GLOBAL || value->type != PMIX_BYTE_OBJECT)
-		return PMIX_ERR_BAD_PARAM;
-	pthread_mutex_lock(&pmix->lock);
-	to = &pmix->value[pmix->values++];
-	to->rank = pmix_rank;
-	to->bytes = value->data.bo.size;
-	snprintf(to->key, sizeof(to->key), "%s", key);
-	memcpy(to->value, value->data.bo.bytes, to->bytes);
-	pthread_mutex_unlock(&pmix->lock);
-	return PMIX_SUCCESS;
-}
-
-static pmix_status_t fake_commit(void)
-{
-	return PMIX_SUCCESS;
-}
-
-static pmix_status_t fake_fence(const pmix_proc_t *procs, size_t nprocs,
-				const pmix_info_t *info, size_t ninfo)
-{
-	(void)procs;
-	(void)nprocs;
-	if (ninfo < 1 || strcmp(info[0].key, PMIX_COLLECT_DATA) != 0 ||
-	    !info[0].value.data.flag)
-		return PMIX_ERR_BAD_PARAM;
-	pmix_options |= ninfo == 2 && !strcmp(info[1].key, PMIX_TIMEOUT);
-	pthread_barrier_wait(&pmix->barrier);
-	return PMIX_SUCCESS;
-}
-
-static pmix_status_t fake_get(const pmix_proc_t *proc, const char *key,
-			      const pmix_info_t *info, size_t ninfo,
-			      pmix_value_t **value)
-{
-	pmix_value_t *v;
-	unsigned int i;
-
-	(void)info;
-	(void)ninfo;
-	if (strcmp(proc->nspace, "test") != 0)
-		return PMIX_ERR_BAD_PARAM;
-	v = calloc(1, sizeof(*v));
-	*value = v;
-	if (proc->rank == PMIX_RANK_WILDCARD && !strcmp(key, PMIX_JOB_SIZE)) {
-		v->type = PMIX_UINT32;
-		v->data.uint32 = RANKS;
-		return PMIX_SUCCESS;
-	}
-	for (i = 0; i < pmix->values; i++) {
-		struct pair *p = &pmix->value[i];
-
-		if (p->rank != proc->rank || strcmp(p->key, key) != 0)
-			continue;
-		v->type = PMIX_BYTE_OBJECT;
-		v->data.bo.size = p->bytes;
-		v->data.bo.bytes = malloc(p->bytes);
-		memcpy(v->data.bo.bytes, p->value, p->bytes);
-		return PMIX_SUCCESS;
-	}
-	free(v);
-	*value = NULL;
-	return PMIX_ERR_NOT_FOUND;
-}
-
-/* In front of the C library: the only library that is loaded is ours. */
-void *dlopen(const char *file, int mode)
-{
-	(void)mode;
-	return pmix && !pmix_missing && !strcmp(file, "libpmix.so.2") ? pmix :
-									NULL;
-}
-
-void *dlsym(void *restrict handle, const char *restrict name)
-{
-	static const struct {
-		const char *name;
-		void *function;
-	} table[] = {
-		{ "PMIx_Init", fake_init }, { "PMIx_Finalize", fake_finalize },
-		{ "PMIx_Put", fake_put }, { "PMIx_Commit", fake_commit },
-		{ "PMIx_Fence", fake_fence }, { "PMIx_Get", fake_get },
-	};
-	unsigned int i;
-
-	(void)handle;
-	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (!strcmp(name, table[i].name))
-			return table[i].function;
-	return NULL;
-}
-
-TEST(pmix_many)
-{
-	pthread_barrierattr_t barrier;
-	pthread_mutexattr_t mutex;
-	struct bgdma_job *job;
-	pid_t pids[RANKS];
-
-	forget();
-	pmix = shared(sizeof(*pmix));
-	pthread_barrierattr_init(&barrier);
-	pthread_barrierattr_setpshared(&barrier, PTHREAD_PROCESS_SHARED);
-	pthread_barrier_init(&pmix->barrier, &barrier, RANKS);
-	pthread_mutexattr_init(&mutex);
-	pthread_mutexattr_setpshared(&mutex, PTHREAD_PROCESS_SHARED);
-	pthread_mutex_init(&pmix->lock, &mutex);
-	setenv("PMIX_NAMESPACE", "test", 1);
-	setenv("PMIX_RANK", "0", 1);
-	for (pmix_rank = 0; pmix_rank < RANKS; pmix_rank++)
-		pids[pmix_rank] = fork_member("pmix", pmix_rank);
-	EXPECT_TRUE(all_well(pids, RANKS));
-
-	/* A launcher, but no library; a rank beyond the job. */
-	pmix_missing = true;
-	EXPECT_EQ(-ENOTSUP, open_as(&job, NULL));
-	pmix_missing = false;
-	pmix_rank = RANKS;
-	EXPECT_EQ(-EPROTO, open_as(&job, NULL));
-}
-
-#endif
 
 TEST_HARNESS_MAIN

@@ -184,7 +184,8 @@ static int pmix_get(struct bgdma_job *job, uint32_t rank, const char *key,
 	ret = pmix_errno(pmix->get(&who, key, NULL, 0, &value));
 	if (ret)
 		return ret;
-	if (value->type != PMIX_BYTE_OBJECT) {
+	if (value->type != PMIX_BYTE_OBJECT || !value->data.bo.size ||
+	    value->data.bo.size > BGDMA_JOB_VALUE_MAX) {
 		ret = -EPROTO;
 	} else if (value->data.bo.size > size) {
 		ret = -EMSGSIZE;
