@@ -226,10 +226,13 @@ static int left(uint32_t rank, uint32_t size, void *arg)
 		return member_leave(&module.m);
 	}
 	require_is(0, until_count(&module, &module.announced, 1));
-	do {
-		require_is(0, bgdma_endpoint_wait(ep, (int64_t)PATIENCE_NS));
+	/* Its end may have come with the announcement. */
+	for (;;) {
 		bgdma_endpoint_stats(ep, &stats);
-	} while (!stats.trouble[BGDMA_TROUBLE_PEER_DOWN]);
+		if (stats.trouble[BGDMA_TROUBLE_PEER_DOWN])
+			break;
+		require_is(0, bgdma_endpoint_wait(ep, (int64_t)PATIENCE_NS));
+	}
 	require_is(-EHOSTDOWN, announce(&module, (struct bgdma_rendezvous_attr){
 			.dest = 1, .length = BYTES, .data = mem }));
 	require_is(-EHOSTDOWN, take(&module, 0, (struct bgdma_accept_attr){
