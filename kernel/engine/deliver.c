@@ -115,7 +115,6 @@ int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	if (ret)
 		return bgdma_fault(s, ret, id, 0);
 	trace_bgdma_packet(ctx, s, n * sizeof(struct bgdma_desc));
-	trace_bgdma_inject(ctx, BGDMA_KIND_RGET_QUEUE, id, n, s->x.id);
 	return BGDMA_STEP_DONE;
 }
 

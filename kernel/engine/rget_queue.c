@@ -330,6 +330,9 @@ int bgdma_rgq_deliver(struct bgdma_rget_queue *queue, struct bgdma_stream *by,
 	}
 	sub = bgdma_sub_find(queue, who, &nudge);
 	if (sub && queue->quota - (sub->tail - sub->head) >= n) {
+		/* Before another processor can say what it does with them. */
+		trace_bgdma_inject(queue->ctx, BGDMA_KIND_RGET_QUEUE, queue->id,
+				   n, by->x.id);
 		bgdma_rgq_copy(queue, sub, by, descs, n);
 		ret = BGDMA_STEP_DONE;
 	}

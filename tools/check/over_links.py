@@ -7,7 +7,7 @@ LINKS = {
     "one MTU": (3, {}, "put_test counter_test gate_end_test "
                        "sys_dispatch_test sys_chain_test msg_test "
                        "rma_window_test group_test rma_epoch_test sys_lost_test "
-                       "sys_result_test msg_result_test "
+                       "sys_result_test msg_result_test sys_trace_test "
                        "rget_test rget_room_test tree_end_test tree_forged_test "
                        "torus_demo_test.sh"),
     "a jumbo MTU": (3, {"MTU": "9000"}, "put_test atomic_test"),
