@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "option.h"
 
 #define CHANNELS_DEFAULT	4
 #define ENTRIES_DEFAULT		256

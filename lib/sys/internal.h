@@ -592,16 +592,6 @@ void chain_memory_end(struct bgdma_endpoint *ep, struct request *r, bool well);
 void kept_drop(struct bgdma_endpoint *ep, uint32_t rank);
 
 /* pacing.c */
-
-/* What a variable may say. */
-struct option {
-	const char *variable;
-	uint32_t *value;
-	uint32_t otherwise;
-};
-
-/* What the caller left open: the variable, or what is usual. */
-int option_complete(const struct option *o);
 /* Fill in what the caller left open. */
 int pacing_complete(struct bgdma_endpoint *ep);
 /* Whether long messages to a node are paced. */

@@ -4,30 +4,11 @@
  * decided when the processes meet: then a message asks one flag.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "internal.h"
+#include "option.h"
 
 #define RACK		1024		/* nodes */
-
-int option_complete(const struct option *o)
-{
-	const char *text = getenv(o->variable);
-	unsigned long number;
-	char *end;
-
-	if (*o->value)
-		return 0;
-	*o->value = o->otherwise;
-	if (!text || !*text)
-		return 0;
-	errno = 0;
-	number = strtoul(text, &end, 10);
-	if (*text == '-' || *end || errno || number > UINT32_MAX)
-		return -EINVAL;
-	*o->value = (uint32_t)number;
-	return 0;
-}
 
 static uint32_t bytes_in_flight(uint32_t racks)
 {

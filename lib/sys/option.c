@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Variables of the environment that say what a program leaves open.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "option.h"
+
+int option_complete(const struct option *o)
+{
+	const char *text = getenv(o->variable);
+	unsigned long number;
+	char *end;
+
+	if (*o->value)
+		return 0;
+	*o->value = o->otherwise;
+	if (!text || !*text)
+		return 0;
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (*text == '-' || *end || errno || number > UINT32_MAX)
+		return -EINVAL;
+	*o->value = (uint32_t)number;
+	return 0;
+}
