@@ -395,6 +395,53 @@ static int try_events_eventfd(void)
 	return bgdma_events_eventfd(all.ctx, 0);
 }
 
+static int try_gate_create(void)
+{
+	return bgdma_gate_create(all.region, 4, 0);
+}
+
+static int try_gate_epochs(void)
+{
+	struct bgdma_epoch epoch;
+
+	return bgdma_gate_epochs(all.region, &epoch, 1);
+}
+
+static int try_gate_allow(void)
+{
+	return bgdma_gate_allow(all.region, 1, 7, 3);
+}
+
+static const struct bgdma_group_member both[2] = { { .rank = 0 }, { .rank = 1 } };
+
+static int try_group_bind(void)
+{
+	const struct bgdma_group_slot slot = {
+		BGDMA_KIND_REC_FIFO, bgdma_rec_id(all.rec),
+	};
+
+	return bgdma_group_bind(all.ctx, &(struct bgdma_group_attr){
+			.number = 1, .slots = &slot, .slot_count = 1,
+			.members = both, .member_count = 2 });
+}
+
+static int try_group_unbind(void)
+{
+	return bgdma_group_unbind(all.ctx, 1);
+}
+
+static int try_class_bind(void)
+{
+	return bgdma_class_bind(all.ctx, &(struct bgdma_class_attr){
+			.number = 1, .instance = 1, .members = both,
+			.member_count = 2 });
+}
+
+static int try_class_unbind(void)
+{
+	return bgdma_class_unbind(all.ctx, 1, 0);
+}
+
 /*
  * @makes: objects that it leaves when it was good; those that end one give the
  * handle up in any case, and tell when the kernel has kept the object.
@@ -435,6 +482,13 @@ static const struct attempt {
 	{ "ctx_wait", try_ctx_wait, 0, true },
 	{ "doorbell", try_doorbell, 0, false },
 	{ "events_eventfd", try_events_eventfd, 0, false },
+	{ "gate_create", try_gate_create, 0, false },
+	{ "gate_epochs", try_gate_epochs, 0, false },
+	{ "gate_allow", try_gate_allow, 0, false },
+	{ "group_bind", try_group_bind, 1, false },
+	{ "group_unbind", try_group_unbind, -1, false },
+	{ "class_bind", try_class_bind, 1, false },
+	{ "class_unbind", try_class_unbind, -1, false },
 };
 
 /* One trial: true when the call had no nth to fail. */

@@ -237,18 +237,29 @@ static int fake_call(unsigned long request, void *arg)
 		return 0;
 	case BGDMA_IOC_COUNTER_ALLOC:
 		return fake_counter_alloc(arg);
+	case BGDMA_IOC_GROUP_BIND:
+	case BGDMA_IOC_CLASS_BIND:
+		fake.objects++;
+		return 0;
 	case BGDMA_IOC_FIFO_DESTROY:
 	case BGDMA_IOC_REGION_FREE:
 	case BGDMA_IOC_COUNTER_FREE:
+	case BGDMA_IOC_GROUP_UNBIND:
+	case BGDMA_IOC_CLASS_UNBIND:
 		fake.objects--;
 		return 0;
 	case BGDMA_IOC_GRANT:
 		fake.grant = *(struct bgdma_grant *)arg;
 		((struct bgdma_grant *)arg)->id = 99;
 		return 0;
+	case BGDMA_IOC_EPOCHS:
+		((struct bgdma_epochs *)arg)->count = 0;
+		return 0;
 	case BGDMA_IOC_REVOKE:
 	case BGDMA_IOC_EVENT_BIND:
 	case BGDMA_IOC_QUERY:
+	case BGDMA_IOC_GATE:
+	case BGDMA_IOC_EPOCH_ALLOW:
 		return 0;
 	case BGDMA_IOC_CLEAR_ERROR:
 		return fake_clear(arg);

@@ -9,6 +9,11 @@
 #include "fault.h"
 
 #define MEMORY	(3 * PAGE)
+#define NUMBER	5	/* of a group, and of a class */
+
+static const struct bgdma_group_member members[2] = {
+	{ .rank = 0 }, { .rank = 1 },
+};
 
 static struct {
 	struct bgdma_ctx *ctx, *other;
@@ -83,6 +88,11 @@ static void undo_counters(void)
 		must(bgdma_counter_free(w.counters[i]));
 }
 
+static void prepare_counters(void)
+{
+	must(try_counters());
+}
+
 static int try_register(void)
 {
 	return bgdma_region_register(w.ctx, w.memory, MEMORY,
@@ -118,6 +128,66 @@ static void undo_grant(void)
 	undo_region();
 }
 
+static int try_gate(void)
+{
+	return bgdma_gate_create(w.region, 4, 0);
+}
+
+static int try_group(void)
+{
+	const struct bgdma_group_slot slot = {
+		BGDMA_KIND_REC_COUNTER, bgdma_counter_handle(w.counters[0]),
+	};
+
+	return bgdma_group_bind(w.ctx, &(struct bgdma_group_attr){
+			.number = NUMBER, .slots = &slot, .slot_count = 1,
+			.members = members, .member_count = 2 });
+}
+
+static int try_group_unbind(void)
+{
+	return bgdma_group_unbind(w.ctx, NUMBER);
+}
+
+static void prepare_group(void)
+{
+	prepare_counters();
+	must(try_group());
+}
+
+static void undo_group(void)
+{
+	must(try_group_unbind());
+	undo_counters();
+}
+
+static int try_class(void)
+{
+	return bgdma_class_bind(w.ctx, &(struct bgdma_class_attr){
+			.number = NUMBER, .instance = 1,
+			.members = members, .member_count = 2 });
+}
+
+static int try_class_unbind(void)
+{
+	int ret;
+
+	/* Its greetings, and the word that it leaves, may be on their way yet. */
+	while ((ret = bgdma_class_unbind(w.ctx, NUMBER, 0)) == -EBUSY)
+		sched_yield();
+	return ret;
+}
+
+static void prepare_class(void)
+{
+	must(try_class());
+}
+
+static void undo_class(void)
+{
+	must(try_class_unbind());
+}
+
 static const struct faulty calls[] = {
 	FAULTY("attach", NULL, try_attach, undo_attach),
 	FAULTY("query", NULL, try_query, NULL),
@@ -128,6 +198,12 @@ static const struct faulty calls[] = {
 	FAULTY("region_register", NULL, try_register, undo_region),
 	FAULTY("region_alloc", NULL, try_alloc, undo_region),
 	FAULTY("region_grant", prepare_grant, try_grant, undo_grant),
+	FAULTY("gate_create", prepare_grant, try_gate, undo_region),
+	FAULTY("group_bind", prepare_counters, try_group, undo_group),
+	FAULTY("group_unbind", prepare_group, try_group_unbind,
+	       undo_counters),
+	FAULTY("class_bind", NULL, try_class, undo_class),
+	FAULTY("class_unbind", prepare_class, try_class_unbind, NULL),
 };
 
 FIXTURE(fault)
