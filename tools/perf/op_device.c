@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The five operations of the device. Transfers of up to a page, which run in the
+ * The operations of the device. Transfers of up to a page, which run in the
  * caller, are waited for by spinning, longer ones asleep: then the engine's
  * threads have the processors.
  */
@@ -12,13 +12,14 @@
 #define ENTRIES		256U
 #define FIFO_BYTES	(1U << 20)
 #define DESCS		BGDMA_RGET_DESC_MAX
+#define CLASS		0U
 
 static struct bgdma_ctx *ctx;
 static struct bgdma_inj_fifo *inj;
 static struct bgdma_rec_fifo *rec;
 static struct bgdma_rget_queue *queue;
-static struct bgdma_region *source, *target, *descs;
-static struct bgdma_counter *arrived;
+static struct bgdma_region *source, *target, *descs, *word;
+static struct bgdma_counter *arrived, *fetched;
 static uint32_t me, peer;	/* ranks */
 
 static bool spins(size_t size)
@@ -318,6 +319,85 @@ static void get_ping(unsigned int n)
 		get_stream(1, WORD);
 }
 
+/* ---- Atomics: what was there before comes back ---------------------------- */
+
+static void fetch_and_add(unsigned int i, unsigned int n)
+{
+	inject(bgdma_atomic(inj, &(struct bgdma_atomic_attr){
+		.dest = peer, .dest_ctx = op_peer.ctx,
+		.op = BGDMA_ATOMIC_ADD, .type = BGDMA_ATOMIC_U64,
+		.count = 1, .operand = 1,
+		.from = { descs, i * WORD }, .to = { op_peer.word_handle, 0 },
+		.counter = fetched, .flags = BGDMA_DESC_FETCH,
+		.more = more(i, n, BATCH) }));
+}
+
+/* Each finds what the one before has left. */
+static void atomic_stream(unsigned int n, size_t size)
+{
+	static uint64_t before;
+	const uint64_t *got = bgdma_region_addr(descs);
+	unsigned int i;
+
+	bgdma_counter_clear_hit(fetched);
+	bgdma_counter_add(fetched, (int64_t)(n * size));
+	for (i = 0; i < n; i++)
+		fetch_and_add(i, n);
+	spin_until(bgdma_counter_there(fetched));
+	must(bgdma_counter_wait(fetched, BGDMA_SLEEP, -1));
+	for (i = 0; i < n; i++) {
+		if (got[i] != before++)
+			die("atomic", -EBADMSG);
+	}
+}
+
+static void atomic_ping(unsigned int n)
+{
+	while (n--)
+		atomic_stream(1, WORD);
+}
+
+/* ---- The combining network: both have the same, so the largest is that ---- */
+
+static void combine_stream(unsigned int n, size_t size)
+{
+	unsigned int i;
+
+	expect(n * size);
+	for (i = 0; i < n; i++)
+		inject(bgdma_tree_allreduce(inj, &(struct bgdma_tree_attr){
+			.dispatch = BGDMA_TREE_COMBINE(BGDMA_TREE_MAX,
+						       BGDMA_TREE_U64),
+			.number = CLASS, .length = size,
+			.from = { source, place(i, size) },
+			.to = { target, place(i, size) },
+			.ended = arrived, .more = more(i, n, BATCH) }));
+	wait_counter(spins(size));
+}
+
+static void combine_ping(unsigned int n)
+{
+	while (n--)
+		combine_stream(1, WORD);
+}
+
+void device_join(void)
+{
+	const struct bgdma_ctx_info *info = bgdma_ctx_info(ctx);
+	struct bgdma_group_member members[2];
+
+	members[me] = (struct bgdma_group_member){
+		.rank = me, .ctx = info->ctx, .incarnation = info->incarnation,
+	};
+	members[peer] = (struct bgdma_group_member){
+		.rank = peer, .ctx = op_peer.ctx,
+		.incarnation = op_peer.incarnation,
+	};
+	must(bgdma_class_bind(ctx, &(struct bgdma_class_attr){
+			.number = CLASS, .instance = 1, .rank = me,
+			.members = members, .member_count = 2 }));
+}
+
 /* ------------------------------------------------------------------------ */
 
 static void grant_all(void)
@@ -334,6 +414,8 @@ static void grant_all(void)
 	must(bgdma_region_grant(source, &memory, NULL));
 	memory.rights = BGDMA_RIGHT_WRITE;
 	must(bgdma_region_grant(target, &memory, NULL));
+	memory.rights = BGDMA_RIGHT_ATOMIC;
+	must(bgdma_region_grant(word, &memory, NULL));
 }
 
 void device_open(uint32_t rank, struct names *mine)
@@ -354,11 +436,16 @@ void device_open(uint32_t rank, struct names *mine)
 				   &target));
 	must(bgdma_region_alloc(ctx, MANY * sizeof(struct bgdma_desc),
 				BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE, &descs));
+	must(bgdma_counter_alloc(ctx, BGDMA_INJECTION, &fetched));
+	must(bgdma_region_alloc(ctx, WORD, BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE,
+				&word));
 	grant_all();
 	mine->source_handle = bgdma_region_handle(source);
 	mine->target_handle = bgdma_region_handle(target);
 	mine->arrived = bgdma_counter_handle(arrived);
+	mine->word_handle = bgdma_region_handle(word);
 	mine->ctx = bgdma_ctx_info(ctx)->ctx;
+	mine->incarnation = bgdma_ctx_info(ctx)->incarnation;
 	mine->fifo = bgdma_rec_id(rec);
 	mine->queue = bgdma_rgq_id(queue);
 }
@@ -376,6 +463,11 @@ const struct method device_methods[] = {
 	  .ping = local_copy_ping, .stream = local_copy_stream },
 	{ .name = "remote get", .landing = &op_target,
 	  .ping = get_ping, .stream = get_stream },
+	{ .name = "fetch and add", .largest = WORD,
+	  .ping = atomic_ping, .stream = atomic_stream },
+	{ .name = "combining all-reduce", .together = true, .landing = &op_target,
+	  .ping = combine_ping, .pong = combine_ping,
+	  .stream = combine_stream, .sink = combine_stream },
 };
 
 const size_t n_device_methods =

@@ -106,6 +106,9 @@ static void side_open(uint32_t rank)
 	say(&mine, sizeof(mine));
 	if (!hear(&op_peer, sizeof(op_peer)))
 		die("the other side", -EPIPE);
+	device_join();
+	say("", 1);
+	wait_for_other();
 }
 
 /* ---- B ----------------------------------------------------------------- */
@@ -154,15 +157,15 @@ static void take_one(const struct method *m, const struct measure *what,
 	char name[128];
 
 	snprintf(name, sizeof(name), "%s: %s", what->name, m->name);
-	if (!strstr(name, only))
+	if (!strstr(name, only) || (m->largest && what->size > m->largest))
 		return;
 	if (m->pong) {
 		say(&command, sizeof(command));
 		wait_for_other();
-		ops *= what->stream ? 1 : 2;
-	} else {
-		clear(m, what);
+		ops *= what->stream || m->together ? 1 : 2;
 	}
+	if (!m->pong || m->together)
+		clear(m, what);
 	begin = now_ns();
 	if (report)
 		MARK(MARK_BEGIN);
@@ -173,11 +176,11 @@ static void take_one(const struct method *m, const struct measure *what,
 	if (report)
 		MARK(MARK_END);
 	end = now_ns();
+	if (!m->pong || m->together)
+		check(m, what);
 	if (m->pong) {
 		say("", 1);
 		wait_for_other();
-	} else {
-		check(m, what);
 	}
 	if (!report)
 		return;

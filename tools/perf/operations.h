@@ -24,6 +24,8 @@
  */
 struct method {
 	const char *name;
+	size_t largest;			/* message; 0: any */
+	bool together;			/* a ping is what both do, no round trip */
 	char **landing;			/* where a stream goes; NULL: nowhere */
 	void (*prepare)(size_t bytes);	/* B, before A may send; or NULL */
 	void (*ping)(unsigned int n);
@@ -37,7 +39,8 @@ struct method {
 struct names {
 	pid_t pid;
 	char *source;
-	uint32_t source_handle, target_handle, arrived;
+	uint32_t source_handle, target_handle, word_handle, arrived;
+	uint32_t incarnation;
 	uint16_t ctx, fifo, queue;
 };
 
@@ -48,13 +51,13 @@ extern struct names op_peer;
 extern const struct method device_methods[], peer_methods[], link_method;
 extern const size_t n_device_methods, n_peer_methods;
 
-/* Go to the namespace of a side, if it has one. */
-
 /* Before the processes part: what both have to see. */
 void peers_open(void);
 
 /* After: rank is 0 or 1; fills in names of the device's own objects. */
 void device_open(uint32_t rank, struct names *mine);
+/* When op_peer is known; what both do together not before both have. */
+void device_join(void);
 
 /* Where message i of a stream is, at both ends. */
 static inline size_t place(unsigned int i, size_t size)
