@@ -11,12 +11,10 @@
 #define MEMORY	(3 * PAGE)
 #define NUMBER	5	/* of a group, and of a class */
 
-static const struct bgdma_group_member members[2] = {
-	{ .rank = 0 }, { .rank = 1 },
-};
 
 static struct {
-	struct bgdma_ctx *ctx, *other;
+	struct bgdma_ctx *ctx, *peer, *other;
+	struct bgdma_group_member members[2];	/* the first two of these */
 	struct bgdma_inj_fifo *inj;
 	struct bgdma_rec_fifo *rec;
 	struct bgdma_rget_queue *rgq;
@@ -141,7 +139,7 @@ static int try_group(void)
 
 	return bgdma_group_bind(w.ctx, &(struct bgdma_group_attr){
 			.number = NUMBER, .slots = &slot, .slot_count = 1,
-			.members = members, .member_count = 2 });
+			.members = w.members, .member_count = 2 });
 }
 
 static int try_group_unbind(void)
@@ -165,7 +163,7 @@ static int try_class(void)
 {
 	return bgdma_class_bind(w.ctx, &(struct bgdma_class_attr){
 			.number = NUMBER, .instance = 1,
-			.members = members, .member_count = 2 });
+			.members = w.members, .member_count = 2 });
 }
 
 static int try_class_unbind(void)
@@ -206,6 +204,16 @@ static const struct faulty calls[] = {
 	FAULTY("class_unbind", prepare_class, try_class_unbind, NULL),
 };
 
+static struct bgdma_group_member member_new(struct bgdma_ctx **ctx, uint32_t rank)
+{
+	must(bgdma_attach(ctx, &(struct bgdma_attach_attr){
+			.partition = PARTITION, .rank = rank }));
+	return (struct bgdma_group_member){
+		.rank = rank, .ctx = bgdma_ctx_info(*ctx)->ctx,
+		.incarnation = bgdma_ctx_info(*ctx)->incarnation,
+	};
+}
+
 FIXTURE(fault)
 {
 	int unused;
@@ -219,12 +227,13 @@ FIXTURE_SETUP(fault)
 		SKIP(return, "%s", why);
 	w.memory = shared(MEMORY);
 	partition_new("4x1x1", "");
-	must(bgdma_attach(&w.ctx, &(struct bgdma_attach_attr){
-			.partition = PARTITION }));
+	w.members[0] = member_new(&w.ctx, 0);
+	w.members[1] = member_new(&w.peer, 1);
 }
 
 FIXTURE_TEARDOWN(fault)
 {
+	bgdma_detach(w.peer);
 	bgdma_detach(w.ctx);
 }
 
