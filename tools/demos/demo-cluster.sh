@@ -217,7 +217,9 @@ dies() {
 	flow || return
 	"$here/far" $net.2 'echo b >/proc/sysrq-trigger' >/dev/null &
 	reset=$!
-	failed_by PEER_DOWN
+	# Whichever is seen first: that its kernel is silent, or that a put is, which had
+	# no way any more.
+	failed_by 'PEER_DOWN\|LINK_DOWN'
 	code=$?
 	# Nobody closes their connections.
 	kill $reset $remote
