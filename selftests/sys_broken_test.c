@@ -53,20 +53,26 @@ static int others_speak(struct blame *blame)
 	return 0;
 }
 
+/* One channel, of so many entries. */
+static int blame_open(struct blame *blame, uint32_t entries)
+{
+	struct module *module = &blame->module;
+
+	require_is(0, member_open(&module->m, &(struct bgdma_endpoint_attr){
+			.channels = 1, .entries = entries, .trouble = on_blame,
+			.arg = blame }));
+	return member_commit(&module->m, &(struct test_operation){
+			"eager", on_eager, 0, &module->eager }, 1, module);
+}
+
 static int blamed(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct blame blame;
 	struct module *module = &blame.module;
-	const struct test_operation ops[] = {
-		{ "eager", on_eager, 0, &module->eager },
-	};
 	struct rest *rest = arg;
 
 	(void)size;
-	require_is(0, member_open(&module->m, &(struct bgdma_endpoint_attr){
-			.channels = 1, .entries = 16, .trouble = on_blame,
-			.arg = &blame }));
-	require_is(0, member_commit(&module->m, ops, 1, module));
+	require_is(0, blame_open(&blame, 16));
 	if (rank == DEAD) {
 		rest->dead = getpid();
 		require_is(0, bgdma_job_fence(module->m.job));
@@ -375,15 +381,10 @@ static int beside(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct blame blame;
 	struct module *module = &blame.module;
-	const struct test_operation ops[] = {
-		{ "eager", on_eager, 0, &module->eager },
-	};
 	struct rest *rest = arg;
 
 	(void)size;
-	require_is(0, member_open(&module->m, &(struct bgdma_endpoint_attr){
-			.channels = 1, .trouble = on_blame, .arg = &blame }));
-	require_is(0, member_commit(&module->m, ops, 1, module));
+	require_is(0, blame_open(&blame, 0));
 	if (rank == DEAD)
 		rest->dead = getpid();
 	require_is(0, bgdma_job_fence(module->m.job));

@@ -68,7 +68,7 @@ TEST(pmix_without_its_library)
 	struct bgdma_job *job;
 
 	if (dlopen("libpmix.so.2", RTLD_LAZY | RTLD_LOCAL))
-		SKIP(return, "it is installed here");
+		SKIP(return, "libpmix is installed here: it cannot be missing");
 	launcher_is();
 	EXPECT_EQ(-ENOTSUP, open_as(&job, NULL));
 	EXPECT_EQ(0, leaks());
