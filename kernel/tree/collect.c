@@ -57,7 +57,7 @@ static void bgdma_slot_copy(struct bgdma_slot *slot,
 	u32 i;
 
 	for (i = 0; n && i < p->pieces; i++) {
-		memcpy(to, p->p[i], p->n[i]);
+		bgdma_copy_long(to, p->p[i], p->n[i]);
 		to += p->n[i];
 	}
 	slot->n = n;

@@ -17,6 +17,7 @@ const u64 bgdma_tree_supported =
 	do {								\
 		u32 i_;							\
 									\
+		_Pragma("GCC unroll 4")					\
 		for (i_ = 0; i_ < (n) / sizeof(type); i_++) {		\
 			type *to_ = (type *)(to) + i_;			\
 			type a, b = *to_;				\
