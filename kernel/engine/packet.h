@@ -69,7 +69,7 @@ static __always_inline void bgdma_packet_payload(void *to,
 
 	if (in) {
 		for (i = 0; i < in->pieces; i++) {
-			memcpy(to, in->p[i], in->n[i]);
+			bgdma_copy_long(to, in->p[i], in->n[i]);
 			to += in->n[i];
 		}
 	} else if (n) {
