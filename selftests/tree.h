@@ -16,6 +16,7 @@
 #define INSTANCE	77
 #define MEMBERS_MAX	8
 #define VECTOR_MAX	(200 * KIB)
+#define TREE_FIFOS	257U	/* of a member, for injection */
 /* Not where a page begins, nor an element. */
 #define FROM		5U
 #define INTO		(VECTOR_MAX + 2 * PAGE + 3)
@@ -77,9 +78,12 @@ static inline int tree_bind(struct tree *t, __u32 i, __u32 number, __u32 window)
 
 static inline void tree_member(struct tree *t, __u32 i)
 {
+	const struct bgdma_attach room = {
+		.ctx = BGDMA_CTX_ANY, .inj_fifos = TREE_FIFOS,
+	};
 	struct member *m = &t->m[i];
 
-	node_new(&m->n, i);
+	must(node_try(&m->n, PARTITION, i, &room));
 	inj_new(&m->inj, &m->n);
 	must(rec_try(&m->rec, &m->n, BGDMA_ID_ANY, 64 * KIB));
 	region_new(&m->mem, &m->n, INTO + VECTOR_MAX + PAGE);

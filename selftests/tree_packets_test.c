@@ -236,6 +236,50 @@ TEST_F(packets, x3_broken_within_a_result)
 		EXPECT_EQ(BGDMA_E_CANCELLED, tree_end(&t->m[i]));
 }
 
+#define BUSY	(TREE_FIFOS - 1)	/* a round of them takes longer than to leave */
+
+/* Whatever else the context wants done has its turn after all of these. */
+static void keep_busy(struct member *m)
+{
+	static struct inj busy[BUSY];
+	struct bgdma_desc d = d_put(m->n.at.rank, m->mem.handle, FROM,
+				    m->mem.handle, INTO, VECTOR_MAX);
+	__u32 i, k;
+
+	d.dst_ctx = htole16(m->n.at.ctx);
+	for (i = 0; i < BUSY; i++) {
+		must(inj_try(&busy[i], &m->n, BGDMA_ID_ANY,
+			     BGDMA_INJ_ENTRIES_MIN));
+		for (k = 0; k < 4; k++)
+			put_in(&busy[i], &d);
+		store(&busy[i].user->tail, busy[i].tail);
+		__atomic_fetch_or(&m->n.uctl->doorbell[busy[i].id / 64],
+				  1ULL << busy[i].id % 64, __ATOMIC_SEQ_CST);
+	}
+	must(doorbell(&m->n, BGDMA_DOORBELL_POOL));
+}
+
+/* A member no longer, he has been told already that the rest will not come. */
+TEST_F(packets, x3_who_breaks_it_reads_that_it_broke)
+{
+	struct tree *t = &self->t;
+	struct member *last = &t->m[t->count - 1];
+	__u32 i, offset = 0;
+	bool told = false;
+
+	begin_to_full(t);
+	keep_busy(last);
+	EXPECT_TRUE(until(class_unbind(&last->n, CLASS, BGDMA_CLASS_BREAK) !=
+			  -EBUSY));
+	for (i = 0; i <= FULL / 8 && !told; i++)
+		told = cut_off(&last->n, &last->rec, &offset);
+	EXPECT_TRUE(told);
+	EXPECT_LT(0, offset);
+	EXPECT_GT(FULL, offset);
+	for (i = 0; i < t->count; i++)
+		EXPECT_EQ(BGDMA_E_CANCELLED, tree_end(&t->m[i]));
+}
+
 TEST_F(packets, x3_dies_with_a_full_fifo)
 {
 	struct tree *t = &self->t;

@@ -265,16 +265,19 @@ static bool bgdma_edge_quiet(struct bgdma_edge *edge)
 		(!edge->s.tx || fabric->quiet(&edge->s)));
 }
 
-/* Has everybody what this member has for him? */
+/* Has everybody what this member has for him, and its own reader? */
 static bool bgdma_class_quiet(struct bgdma_class *cls)
 {
 	bool quiet;
 	u32 i;
 
 	spin_lock(&cls->lock);
-	/* Children who are ahead hear that this one left. */
-	quiet = cls->code || (!cls->poster &&
-			      cls->base == cls->next[BGDMA_SOURCE_OWN]);
+	/*
+	 * Children who are ahead hear that this one left. Who reads the result of
+	 * one that broke hears that the rest will not come.
+	 */
+	quiet = cls->code ? !cls->begun :
+		!cls->poster && cls->base == cls->next[BGDMA_SOURCE_OWN];
 	for (i = 0; i < BGDMA_EDGES && quiet; i++)
 		quiet = bgdma_edge_quiet(&cls->edge[i]);
 	spin_unlock(&cls->lock);

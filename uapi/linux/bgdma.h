@@ -1095,7 +1095,8 @@ struct bgdma_class_bind {
  * @resv: 0
  *
  * EBUSY packets of collectives are on their way from or to parent or children, or the
- * word that this context leaves: try again. Who waits for it then, or begins another
+ * word that this context leaves, or to its own reader that a result breaks off: try
+ * again. Who waits for it then, or begins another
  * collective, has a broken class. ENOENT.
  */
 struct bgdma_class_unbind {
