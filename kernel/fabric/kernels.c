@@ -491,7 +491,7 @@ unlock:
 
 /* ---- From time to time --------------------------------------------------- */
 
-static u32 bgdma_ether_timeout(const struct bgdma_ether *ether)
+static u32 bgdma_kernel_timeout(const struct bgdma_ether *ether)
 {
 	const struct bgdma_link *link;
 	u32 ms = 0;
@@ -539,7 +539,7 @@ static void bgdma_kernels_deaf(struct bgdma_ether *ether)
 /* Who is gone is to be told of, and those that were are forgotten some time later. */
 static void bgdma_kernels_age(struct bgdma_ether *ether)
 {
-	unsigned long timeout = msecs_to_jiffies(bgdma_ether_timeout(ether));
+	unsigned long timeout = msecs_to_jiffies(bgdma_kernel_timeout(ether));
 	struct bgdma_kernel *kernel;
 	struct hlist_node *next;
 	bool untold = false;
@@ -594,7 +594,7 @@ void bgdma_ether_tick(struct work_struct *work)
 	u32 every;
 
 	mutex_lock(&ether->lock);
-	every = min(BGDMA_STATE_MS, bgdma_ether_timeout(ether) / 3);
+	every = min(BGDMA_STATE_MS, bgdma_kernel_timeout(ether) / 3);
 	if (bgdma_lost_waits(ether))
 		every = min(every, BGDMA_STATE_ASK_MS);
 	bgdma_ether_say(ether, every);
