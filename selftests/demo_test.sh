@@ -12,19 +12,10 @@ fi
 [ -n "$BGDMA_TEST_OWN" ] || BGDMA_TEST_OWN=yes exec unshare -n "$0"
 demos=$(dirname "$(command -v demo)")
 dir=$(mktemp -d) || exit 1
-number=0
-failed=0
+. "$(dirname "$0")/result.sh"
 
-result() {	# WORDS...: what $? says; the log of what failed
-	if [ $? -eq 0 ]; then
-		status=ok
-	else
-		status="not ok"
-		failed=$((failed + 1))
-		sed 's/^/# /' "$dir"/log*
-	fi
-	number=$((number + 1))
-	echo "$status $number $*"
+failure() {
+	sed 's/^/# /' "$dir"/log*
 }
 
 # send FILE [SCENE]...: through the demonstration; the same must come out.

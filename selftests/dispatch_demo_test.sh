@@ -10,19 +10,10 @@ if [ "$(id -u)" != 0 ] || [ ! -c /dev/bgdma ] ||
 fi
 dispatch=$(dirname "$(command -v demo-dispatch)")/dispatch
 dir=$(mktemp -d) || exit 1
-number=0
-failed=0
+. "$(dirname "$0")/result.sh"
 
-result() {	# WORDS...: what $? says; the log of what failed
-	if [ $? -eq 0 ]; then
-		status=ok
-	else
-		status="not ok"
-		failed=$((failed + 1))
-		sed 's/^/# /' "$dir"/log*
-	fi
-	number=$((number + 1))
-	echo "$status $number $*"
+failure() {
+	sed 's/^/# /' "$dir"/log*
 }
 
 # two TEXT: a job of two processes, the second with another TEXT to compare.

@@ -15,25 +15,13 @@ fi
 # Tests that run below bring a small machine to its knees anyway.
 histories="attach_test cancel_test memfifo_test rget_test counter_test wait_test
 group_test uring_test"
-number=0
-failed=0
+. ./result.sh
 
 insert() {
 	for ko in "$BGDMA_KO" /lib/modules/bgdma.ko; do
 		[ -f "$ko" ] && insmod "$ko" && return
 	done
 	modprobe bgdma
-}
-
-result() {	# WORDS...: what $? says
-	if [ $? -eq 0 ]; then
-		status=ok
-	else
-		status="not ok"
-		failed=$((failed + 1))
-	fi
-	number=$((number + 1))
-	echo "$status $number $*"
 }
 
 # A file that is released late (by io_uring, say) holds the module a moment.

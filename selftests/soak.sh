@@ -10,18 +10,10 @@ cd "$(dirname "$0")" || exit 1
 seconds=${1:-600}
 output=$(mktemp)
 flaps=$(mktemp)
-number=0
-failed=0
+. ./result.sh
 
-result() {
-	if [ "$1" -eq 0 ]; then
-		status=ok
-	else
-		status="not ok" failed=$((failed + 1))
-	fi
-	shift
-	number=$((number + 1))
-	echo "$status $number $*"
+failure() {
+	sed 's/^/# /' "$output"
 }
 
 # over MTU NETEM...: the next test. Seven of them meet six kinds of links, in time.
@@ -41,10 +33,9 @@ over() {
 		BGDMA_TEST_FLAP="$flaps" BGDMA_TEST_NETEM="$*" \
 		./run "$test" >"$output" 2>&1
 	code=$?
-	if [ $code -ne 0 ]; then
-		sed 's/^/# /' "$output"
-	fi
-	result $code "$test, an MTU of $mtu, $*: $(sed -n '$s/^# //p' "$output")"
+	told=$(sed -n '$s/^# //p' "$output")
+	[ $code -eq 0 ]
+	result "$test, an MTU of $mtu, $*: $told"
 }
 
 nothing_left() {
@@ -70,9 +61,10 @@ while [ "$(date +%s)" -lt $end ]; do
 	5) over 9000 loss 10% 25% delay 500us duplicate 1% corrupt 1% ;;
 	esac
 done
+: >"$output"
 cut_off
-result $? "nodes were cut off meanwhile"
+result "nodes were cut off meanwhile"
 nothing_left
-result $? "nothing is left"
+result "nothing is left"
 echo "1..$number"
 [ $failed -eq 0 ]

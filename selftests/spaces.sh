@@ -4,7 +4,6 @@
 # be sourced.
 #
 #	skip WORDS...			end: why nothing was tested
-#	result WORDS...			of what $? says
 #	on NS COMMAND...		there
 #	spaces NS..., no_spaces		make them; unmake all
 #	join A B			devices vAB in A and vBA in B, up
@@ -13,7 +12,7 @@
 #	soon COMMAND...			until it succeeds; three seconds, or more
 #	peer_is NS DEV STATE		what a link says of who is at its other end
 #
-# IP is iproute2's ip, tmp a folder; number and failed count. Whoever sources it ends
+# And what result.sh has. IP is iproute2's ip, tmp a folder. Whoever sources it ends
 # with a plan: "1..$number".
 
 skip() {
@@ -34,23 +33,14 @@ $IP link add bgdma-probe type veth peer name bgdma-prob2 2>/dev/null ||
 	skip "needs veth"
 $IP link del bgdma-probe
 
-number=0
-failed=0
+. ./result.sh
 tmp=$(mktemp -d)
 
-result() {
-	if [ $? -eq 0 ]; then
-		status=ok
-	else
-		status="not ok"
-		failed=$((failed + 1))
-		for ns in $($IP netns list | sed -n 's/^\(bgdma-[^ ]*\).*/\1/p'); do
-			echo "# $ns"
-			$IP netns exec "$ns" bgdma link show -s | sed 's/^/# /'
-		done
-	fi
-	number=$((number + 1))
-	echo "$status $number $*"
+failure() {
+	for ns in $($IP netns list | sed -n 's/^\(bgdma-[^ ]*\).*/\1/p'); do
+		echo "# $ns"
+		$IP netns exec "$ns" bgdma link show -s | sed 's/^/# /'
+	done
 }
 
 on() {
