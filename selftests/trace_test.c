@@ -2,12 +2,15 @@
 /*
  * Tracepoints: each step of a transfer, and one id that joins both sides.
  */
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kselftest_harness.h"
+#include "links.h"
 #include "tracing.h"
 #include "utils.h"
 
@@ -158,6 +161,147 @@ TEST_F(trace, nobody_listens)
 	tracing_clear();
 	ASSERT_EQ(BGDMA_OK, run(&self->a.inj, &d));
 	EXPECT_EQ(0, count("fetch", NULL));
+}
+
+/* ---- Keys ---------------------------------------------------------------- */
+
+#define HALF	8	/* bytes of a key that the kernel has as one number */
+#define DIGITS	(4 * HALF + 1)
+
+static const uint8_t key[2 * HALF] = {
+	0xd1, 0xa6, 0xe9, 0x5c, 0xb2, 0x83, 0x7f, 0x94,
+	0xe8, 0xc3, 0x91, 0x5a, 0x7d, 0xb6, 0xf0, 0xa5,
+};
+
+/* As a file for bgdma has it. */
+static void key_text(char text[DIGITS])
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(key); i++)
+		sprintf(text + 2 * i, "%02x", key[i]);
+}
+
+static bool key_in_line(const char *line)
+{
+	char text[DIGITS], number[3][32];
+	uint64_t half;
+	int i, k;
+
+	key_text(text);
+	for (i = 0; i < 2; i++) {
+		memcpy(&half, key + i * HALF, HALF);
+		snprintf(number[0], sizeof(number[0]), "%.*s", 2 * HALF,
+			 text + i * 2 * HALF);
+		snprintf(number[1], sizeof(number[1]), "%" PRIx64, half);
+		snprintf(number[2], sizeof(number[2]), "%" PRIu64, half);
+		for (k = 0; k < 3; k++) {
+			if (strcasestr(line, number[k]))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Lines of events; those with a part of the key. */
+static unsigned int lines_with_key(unsigned int *all)
+{
+	FILE *lines = tracing_lines();
+	unsigned int n = 0;
+	char line[1024];
+
+	*all = 0;
+	while (fgets(line, sizeof(line), lines)) {
+		*all += !!strstr(line, " bgdma_");
+		n += key_in_line(line);
+	}
+	fclose(lines);
+	return n;
+}
+
+/* What is recorded, shown or not, has these bytes. Takes it away. */
+struct raw {
+	bool key, name;
+};
+
+static void raw_of(unsigned int cpu, struct raw *raw)
+{
+	char path[128], page[4096];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), INSTANCE "/per_cpu/cpu%u/trace_pipe_raw",
+		 cpu);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	while ((n = read(fd, page, sizeof(page))) > 0) {
+		raw->key |= memmem(page, (size_t)n, key, HALF) ||
+			    memmem(page, (size_t)n, key + HALF, HALF);
+		raw->name |= !!memmem(page, (size_t)n, PARTITION,
+				      strlen(PARTITION));
+	}
+	close(fd);
+}
+
+FIXTURE(keyed) {
+	char file[32];
+	bool ready;
+};
+
+FIXTURE_SETUP(keyed)
+{
+	char text[DIGITS], words[64];
+
+	self->ready = tracing_begin();
+	if (!self->ready)
+		SKIP(return, "needs root, and a kernel with tracing");
+	must(write_file(INSTANCE "/events/bgdma/enable", "1"));
+	strcpy(self->file, "/tmp/key.XXXXXX");
+	close((int)must(mkstemp(self->file)));
+	key_text(text);
+	must(write_file(self->file, text));
+	snprintf(words, sizeof(words), "key-file %s", self->file);
+	/* Only frames of links have to do with keys. */
+	links_hasty();
+	partition_new("2x1x1", words);
+}
+
+FIXTURE_TEARDOWN(keyed)
+{
+	if (!self->ready)
+		return;
+	unlink(self->file);
+	tracing_end();
+}
+
+TEST_F(keyed, x2_a_key_is_in_no_event)
+{
+	unsigned int all, cpu;
+	struct raw raw = { 0 };
+	struct bgdma_desc d;
+	struct end a, b;
+
+	end_new(&a, 0);
+	end_new(&b, 1);
+	d = d_put(1, a.mem.handle, 0, b.mem.handle, 0, PAIR_BYTES);
+	d.inj_ctr = htole32(a.ic);
+	d.rec_ctr = htole32(b.rc);
+	counter_add(&a.n, INJ, a.ic, PAIR_BYTES);
+	counter_add(&b.n, REC, b.rc, PAIR_BYTES);
+	ASSERT_EQ(BGDMA_OK, run(&a.inj, &d));
+	d = d_put(1, a.mem.handle, 0, b.mem.handle + 77, 0, 64);
+	ASSERT_NE(BGDMA_OK, run_bad(&a.inj, &d));
+	node_close(&b.n);
+	node_close(&a.n);
+
+	EXPECT_EQ(0, lines_with_key(&all));
+	EXPECT_LT(10, all);
+	for (cpu = 0; cpu < (unsigned int)sysconf(_SC_NPROCESSORS_CONF); cpu++)
+		raw_of(cpu, &raw);
+	/* It is looked at. */
+	EXPECT_TRUE(raw.name);
+	EXPECT_FALSE(raw.key);
 }
 
 TEST_HARNESS_MAIN
