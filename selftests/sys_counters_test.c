@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which messages get a counter of their own, on each side (LC-6): the first that ask,
+ * and one that was given back goes to whoever asks next.
+ */
+#include "kselftest_harness.h"
+#include "sys_module.h"
+
+#define COUNTERS	4	/* the first is shared */
+#define OWN		(COUNTERS - 1)
+#define FIRST		6	/* messages that are outstanding at first */
+#define MESSAGES	8
+#define EARLY		1	/* that is received before the last are announced */
+#define BYTES		3000
+
+static uint8_t mem[MESSAGES][BYTES] PINNED;
+
+/* So many had one of their own, and so many shared one. */
+static int had(struct module *module, unsigned int kind, uint64_t own, uint64_t shared)
+{
+	struct bgdma_counter_stats stats;
+
+	bgdma_counters_used(module->m.ep, kind, &stats);
+	require_is(own, stats.exclusive);
+	require_is(shared, stats.shared);
+	return 0;
+}
+
+static int announce_next(struct module *module, uint32_t i)
+{
+	message_fill(mem[i], BYTES, i);
+	return announce(module, (struct bgdma_rendezvous_attr){
+			.dest = 1, .word = i, .length = BYTES, .data = mem[i],
+			.portion = BGDMA_PORTION_WHOLE });
+}
+
+static int take_into(struct module *module, uint32_t i)
+{
+	return take(module, i, (struct bgdma_accept_attr){
+			.length = BYTES, .data = mem[i] });
+}
+
+static int origin(struct module *module)
+{
+	uint32_t i;
+
+	for (i = 0; i < FIRST; i++) {
+		require_is(0, announce_next(module, i));
+		require_is(0, had(module, BGDMA_INJECTION, i < OWN ? i + 1 : OWN,
+				  i < OWN ? 0 : i + 1 - OWN));
+	}
+	require_is(0, until_count(module, &module->ended, 1));
+	/* Whoever shares one goes on to. */
+	for (; i < MESSAGES; i++)
+		require_is(0, announce_next(module, i));
+	require_is(0, had(module, BGDMA_INJECTION, OWN + 1,
+			  MESSAGES - OWN - 1));
+	return 0;
+}
+
+/* As the origin tells: what each RTS says of its counter. */
+static int counters_told(const struct bgdma_rts *rts)
+{
+	uint32_t shared = rts[FIRST - 1].counter, i, k;
+
+	for (i = 0; i < MESSAGES; i++) {
+		if (i >= OWN && i != FIRST) {
+			require_is(shared, rts[i].counter);
+			continue;
+		}
+		require(rts[i].counter != shared);
+		for (k = 0; k < i; k++)
+			require(rts[i].counter != rts[k].counter);
+	}
+	/* What one gave back the next has, in another lease. */
+	require_is(BGDMA_HANDLE_SLOT(rts[EARLY].counter),
+		   BGDMA_HANDLE_SLOT(rts[FIRST].counter));
+	return 0;
+}
+
+/* In another order than they were announced in. */
+static int target(struct module *module)
+{
+	uint32_t i, n = 0;
+
+	require_is(0, until_count(module, &module->announced, FIRST));
+	require_is(0, take_into(module, EARLY));
+	require_is(0, until_count(module, &module->ended, 1));
+	require_is(0, until_count(module, &module->announced, MESSAGES));
+	require_is(0, counters_told(module->kept));
+	for (i = MESSAGES; i-- > 0;) {
+		if (i == EARLY)
+			continue;
+		require_is(0, take_into(module, i));
+		n++;
+		require_is(0, had(module, BGDMA_RECEPTION,
+				  1 + (n < OWN ? n : OWN),
+				  n < OWN ? 0 : n - OWN));
+	}
+	return 0;
+}
+
+static int order(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			.inj_counters = COUNTERS, .rec_counters = COUNTERS }));
+	require_is(0, rank ? target(&module) : origin(&module));
+	require_is(0, until_count(&module, &module.ended, MESSAGES));
+	require_is(MESSAGES, module.done.is);
+	require(!module.disorder);
+	for (i = 0; i < MESSAGES; i++)
+		require(message_is(mem[i], BYTES, i));
+	require_is(0, bgdma_job_fence(module.m.job));
+	return module_close(&module);
+}
+
+TEST(lc6_counters_are_granted_in_the_order_asked)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, order, NULL, -1));
+}
+
+TEST_HARNESS_MAIN
