@@ -18,6 +18,7 @@
 
 static int home = -1, away[LINKS_MAX];
 static uint32_t nodes, timeout_ms = 10000;
+static bool ring;
 static char shape[32];
 
 /* A command of the shell that has to succeed. */
@@ -69,23 +70,52 @@ static void namespace_new(uint32_t rank)
 {
 	must(unshare(CLONE_NEWNET) ? -errno : 0);
 	away[rank] = here();
-	must(in_child(link_new, &rank));
-	shell("/usr/bin/ip link set bg0 up");
+	if (!ring) {
+		must(in_child(link_new, &rank));
+		shell("/usr/bin/ip link set bg0 up");
+	}
 	must(setns(home, CLONE_NEWNET) ? -errno : 0);
+}
+
+/* From a node to the next one of the ring. */
+static void edge_new(uint32_t rank)
+{
+	uint32_t next = (rank + 1) % nodes;
+	int test = (int)getpid();
+
+	shell("/usr/bin/ip link add right netns /proc/%d/fd/%d type veth "
+	      "peer name left netns /proc/%d/fd/%d",
+	      test, away[rank], test, away[next]);
+	links_enter(rank);
+	shell("/usr/bin/ip link set right up");
+	links_enter(next);
+	shell("/usr/bin/ip link set left up");
+	links_leave();
+}
+
+static void device_join(const char *dev)
+{
+	const char *netem = getenv("BGDMA_TEST_NETEM");
+
+	if (netem)
+		shell("/usr/bin/tc qdisc replace dev %s root netem %s", dev,
+		      netem);
+	/* A slow machine says HELLO late, and answers late. */
+	shell("bgdma link add dev %s partition %s hello %u timeout %u >&2",
+	      dev, PARTITION, 50 * slowness(), timeout_ms * slowness());
 }
 
 static void node_join(uint32_t rank, const char *dims, const char *more)
 {
-	const char *netem = getenv("BGDMA_TEST_NETEM");
-
 	links_enter(rank);
-	if (netem)
-		shell("/usr/bin/tc qdisc replace dev bg0 root netem %s", netem);
 	shell("bgdma partition add %s dims %s mode 0666 nodes %u %s >&2",
 	      PARTITION, dims, rank, more);
-	/* A slow machine says HELLO late, and answers late. */
-	shell("bgdma link add dev bg0 partition %s hello %u timeout %u >&2",
-	      PARTITION, 50 * slowness(), timeout_ms * slowness());
+	if (ring) {
+		device_join("left");
+		device_join("right");
+	} else {
+		device_join("bg0");
+	}
 	links_leave();
 }
 
@@ -123,11 +153,14 @@ bool links_new(const char *dims, const char *more)
 	if (!links_wanted() || size_of(dims) > LINKS_MAX)
 		return false;
 	home = here();
-	shell("/usr/bin/ip link add bridge type bridge && /usr/bin/ip link set bridge up");
+	if (!ring)
+		shell("/usr/bin/ip link add bridge type bridge && /usr/bin/ip link set bridge up");
 	nodes = size_of(dims);
 	snprintf(shape, sizeof(shape), "%s", dims);
 	for (rank = 0; rank < nodes; rank++)
 		namespace_new(rank);
+	for (rank = 0; ring && rank < nodes; rank++)
+		edge_new(rank);
 	for (rank = 0; rank < nodes; rank++)
 		node_join(rank, dims, more);
 	if (getenv("BGDMA_TEST_FLAP"))
@@ -151,6 +184,12 @@ void links_hasty(void)
 {
 	must(setenv("BGDMA_TEST_LINKS", "1", 1));
 	timeout_ms = 2000;
+}
+
+void links_ring(void)
+{
+	must(setenv("BGDMA_TEST_LINKS", "1", 1));
+	ring = true;
 }
 
 /* The bridge hands on to a port what it has learned to be there, or what is flooded. */

@@ -36,6 +36,13 @@ void links_leave(void);
 void links_hasty(void);
 
 /*
+ * The next partition is spread over namespaces whatever was asked for, of which each is
+ * joined to the next by a veth, and the last to the first: frames to others are passed
+ * on. Nothing of it can be cut.
+ */
+void links_ring(void);
+
+/*
  * Frames to a node are dropped, or not any more. Those to all of a link go on: so
  * nobody takes anybody's kernel for dead. In any of the namespaces.
  */

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Over several links, each of which loses, doubles, reorders and spoils (X-1, DMA-7):
+ * a ring of four kernels, of which those in between pass on what is for others.
+ */
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "links.h"
+#include "utils.h"
+
+#define TO	2	/* from node 0: two ways of two links each */
+#define ROUNDS	4
+#define NUMBERS	100
+#define BATCH	20	/* of them at a time */
+
+FIXTURE(hops) {
+	struct end a, b;
+};
+
+FIXTURE_SETUP(hops)
+{
+	must(setenv("BGDMA_TEST_NETEM",
+		    "delay 200us loss 3% duplicate 1% reorder 10% corrupt 1%",
+		    0));
+	links_ring();
+	partition_new("4x1x1", "");
+	end_new(&self->a, 0);
+	end_new(&self->b, TO);
+}
+
+FIXTURE_TEARDOWN(hops)
+{
+	node_close(&self->b.n);
+	node_close(&self->a.n);
+}
+
+/* The sum of what all links of a node have counted behind that word. */
+static unsigned long links_counted(uint32_t rank, const char *word)
+{
+	unsigned long sum = 0;
+	char line[256];
+	FILE *out;
+
+	links_enter(rank);
+	out = popen("bgdma link show -s", "r");
+	must(out ? 0 : -errno);
+	while (fgets(line, sizeof(line), out)) {
+		const char *at = strstr(line, word);
+
+		if (at)
+			sum += strtoul(at + strlen(word), NULL, 10);
+	}
+	pclose(out);
+	links_leave();
+	return sum;
+}
+
+/* All bytes of each land, and count once at both ends. */
+static void puts_cross(struct __test_metadata *_metadata, struct end *a,
+		       struct end *b, uint8_t route)
+{
+	struct bgdma_desc d = d_put(TO, a->mem.handle, 0, b->mem.handle, 0,
+				    PAIR_BYTES);
+	unsigned int i;
+
+	d.route = route;
+	d.inj_ctr = htole32(a->ic);
+	d.rec_ctr = htole32(b->rc);
+	for (i = 0; i < ROUNDS; i++) {
+		fill(a->mem.p, PAIR_BYTES, route + i);
+		counter_add(&a->n, INJ, a->ic, PAIR_BYTES);
+		counter_add(&b->n, REC, b->rc, PAIR_BYTES);
+		ASSERT_EQ(BGDMA_OK, run(&a->inj, &d));
+		ASSERT_TRUE(until(!value(&b->n, REC, b->rc)));
+		ASSERT_TRUE(filled(b->mem.p, PAIR_BYTES, route + i));
+	}
+	EXPECT_EQ(0, value(&a->n, INJ, a->ic));
+}
+
+/* Each comes once; in order unless it may go as it likes. */
+static void numbers_cross(struct __test_metadata *_metadata, struct end *a,
+			  struct end *b, uint8_t route)
+{
+	bool seen[NUMBERS] = { false };
+	uint32_t i, number;
+	__u64 seq;
+
+	for (i = 0; i < NUMBERS; i++) {
+		struct bgdma_desc d = d_number(TO, &b->rec, i);
+
+		d.route = route;
+		seq = inject(&a->inj, &d);
+		if (i % BATCH == BATCH - 1)
+			ASSERT_EQ(BGDMA_OK, outcome(&a->inj, seq));
+	}
+	for (i = 0; i < NUMBERS; i++) {
+		number = number_wait(&b->rec);
+		if (!route)
+			ASSERT_EQ(i, number);
+		ASSERT_GT(NUMBERS, number);
+		ASSERT_FALSE(seen[number]);
+		seen[number] = true;
+	}
+	EXPECT_EQ(NULL, packet(&b->rec));
+}
+
+TEST_F(hops, x1_dma7_over_several_bad_links)
+{
+	static const uint8_t routes[] = { 0, BGDMA_ROUTE_ADAPTIVE };
+	unsigned long passed_on = 0;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		puts_cross(_metadata, &self->a, &self->b, routes[i]);
+		numbers_cross(_metadata, &self->a, &self->b, routes[i]);
+	}
+	EXPECT_FALSE(counter_error(&self->a.n, INJ, self->a.ic));
+	EXPECT_FALSE(counter_error(&self->b.n, REC, self->b.rc));
+	for (i = 1; i < 4; i++)
+		passed_on += links_counted(i, "forwarded ");
+	EXPECT_LT(2 * ROUNDS, passed_on);
+	/* Something was lost. */
+	EXPECT_LT(0, links_counted(0, " again "));
+}
+
+TEST_HARNESS_MAIN
