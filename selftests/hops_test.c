@@ -16,6 +16,7 @@
 #define ROUNDS	4
 #define NUMBERS	100
 #define BATCH	20	/* of them at a time */
+#define PUTS	30	/* of an epoch */
 
 FIXTURE(hops) {
 	struct end a, b;
@@ -108,7 +109,47 @@ static void numbers_cross(struct __test_metadata *_metadata, struct end *a,
 	EXPECT_EQ(NULL, packet(&b->rec));
 }
 
-TEST_F(hops, x1_dma7_over_several_bad_links)
+static void gate_do(struct __test_metadata *_metadata, struct end *a,
+		    const struct region *gated, enum bgdma_op op, uint64_t puts)
+{
+	struct bgdma_desc d = d_gate(TO, op, gated->handle, 1, a->ic);
+
+	d.cookie = htole64(puts);
+	counter_add(&a->n, INJ, a->ic, 1);
+	ASSERT_EQ(BGDMA_OK, run(&a->inj, &d));
+	ASSERT_TRUE(until(!value(&a->n, INJ, a->ic)));
+}
+
+/* Each put counts once, however often it is sent: one more or less, and it never ends. */
+static void epoch_crosses(struct __test_metadata *_metadata, struct end *a,
+			  struct end *b)
+{
+	struct bgdma_desc d;
+	struct region gated;
+	struct bgdma_epoch e;
+	uint32_t i;
+
+	region_new(&gated, &b->n, PAIR_BYTES);
+	must(gate(&b->n, gated.handle, 0, 0));
+	must(grant(&b->n, BGDMA_KIND_REGION, gated.handle, BGDMA_RANK_ANY,
+		   BGDMA_RIGHT_EPOCH));
+	gate_do(_metadata, a, &gated, BGDMA_OP_EPOCH_BEGIN, 0);
+	for (i = 0; i < PUTS; i++) {
+		d = d_put(TO, a->mem.handle, 0, gated.handle, 0, i * 500);
+		d.epoch = htole32(1);
+		d.route = i % 2 ? BGDMA_ROUTE_ADAPTIVE : 0;
+		inject(&a->inj, &d);
+	}
+	gate_do(_metadata, a, &gated, BGDMA_OP_EPOCH_CLOSE, PUTS);
+	ASSERT_EQ(1, epochs(&b->n, gated.handle, &e, 1));
+	EXPECT_EQ(BGDMA_EPOCH_CLOSED, e.state);
+	EXPECT_EQ(PUTS, e.put);
+	EXPECT_EQ(PUTS, e.got);
+	d = d_gate(TO, BGDMA_OP_EPOCH_END, gated.handle, 1, BGDMA_NONE);
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+}
+
+TEST_F(hops, x1_dma7_ep3_over_several_bad_links)
 {
 	static const uint8_t routes[] = { 0, BGDMA_ROUTE_ADAPTIVE };
 	unsigned long passed_on = 0;
@@ -118,6 +159,7 @@ TEST_F(hops, x1_dma7_over_several_bad_links)
 		puts_cross(_metadata, &self->a, &self->b, routes[i]);
 		numbers_cross(_metadata, &self->a, &self->b, routes[i]);
 	}
+	epoch_crosses(_metadata, &self->a, &self->b);
 	EXPECT_FALSE(counter_error(&self->a.n, INJ, self->a.ic));
 	EXPECT_FALSE(counter_error(&self->b.n, REC, self->b.rc));
 	for (i = 1; i < 4; i++)
