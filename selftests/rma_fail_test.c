@@ -464,7 +464,7 @@ static int answered(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, bgdma_epoch_flush(e));
 		require_is(0, put_behind(&a, *region, i));
 		for (k = 0; k < 40; k++)
-			require_is(0, put(&a, other, 0, LOCAL, 0));
+			require_is(0, put(&a, other, 0, lengthy(LOCAL), 0));
 		require(bgdma_epoch_close(e) < 0);
 		require_is(0, bgdma_epoch_close(other));
 		require_is(i, a.troubles);

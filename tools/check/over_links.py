@@ -9,11 +9,14 @@ LINKS = {
                        "rma_window_test group_test rma_epoch_test sys_lost_test "
                        "sys_result_test msg_result_test sys_trace_test "
                        "rget_test rget_room_test tree_end_test tree_forged_test "
+                       "rma_fail_test:global.ep8_origin_dies_at_every_step "
+                       "rma_sync_test:global.post_start_complete_wait "
                        "torus_demo_test.sh"),
     "a jumbo MTU": (3, {"MTU": "9000"}, "put_test atomic_test"),
     "that lose and spoil": (
         3, {"NETEM": "loss 5% duplicate 2% reorder 10% delay 1ms corrupt 1%"},
-        "put_test memfifo_test counter_test fifo_test coll_random_test"),
+        "put_test memfifo_test counter_test fifo_test coll_random_test "
+        "rma_update_test:global.update_arrays"),
 }
 
 
