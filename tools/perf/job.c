@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two endpoints in one process: a job of two by plain variables, which this
- * process joins twice.
+ * Several endpoints in one process: a job by plain variables, which this process
+ * joins as often.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -11,30 +11,35 @@
 
 #include "job.h"
 
-static void join(struct job_end *end, uint32_t side, const char *rank,
-		 const struct bgdma_endpoint_attr *attr)
+static void set(const char *name, uint32_t value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", value);
+	must(setenv(name, text, 1) ? -errno : 0);
+}
+
+void job_begin(char dir[JOB_DIR], uint32_t size)
+{
+	strcpy(dir, "/tmp/bgdma-perf-XXXXXX");
+	must(mkdtemp(dir) ? 0 : -errno);
+	must(setenv("BGDMA_JOB_DIR", dir, 1) ? -errno : 0);
+	set("BGDMA_SIZE", size);
+}
+
+void job_join(struct job_end *end, uint32_t rank,
+	      const struct bgdma_endpoint_attr *attr)
 {
 	const struct bgdma_job_attr job = { .wiring = "env" };
 	struct bgdma_endpoint_attr a = *attr;
 
-	netns_enter(side);
-	must(setenv("BGDMA_RANK", rank, 1) ? -errno : 0);
+	netns_enter(rank);
+	set("BGDMA_RANK", rank);
 	must(bgdma_job_open(&end->job, &job));
 	a.job = end->job;
 	a.partition = PARTITION;
 	must(bgdma_endpoint_create(&end->ep, &a));
 	end->ctx = bgdma_endpoint_ctx(end->ep);
-}
-
-void job_open(struct job_pair *pair, const struct bgdma_endpoint_attr *attr)
-{
-	memset(pair, 0, sizeof(*pair));
-	strcpy(pair->dir, "/tmp/bgdma-perf-XXXXXX");
-	must(mkdtemp(pair->dir) ? 0 : -errno);
-	must(setenv("BGDMA_JOB_DIR", pair->dir, 1) ? -errno : 0);
-	must(setenv("BGDMA_SIZE", "2", 1) ? -errno : 0);
-	join(&pair->end[0], 0, "0", attr);
-	join(&pair->end[1], 1, "1", attr);
 }
 
 static void *commit(void *arg)
@@ -45,26 +50,49 @@ static void *commit(void *arg)
 	return NULL;
 }
 
+void job_commit_all(struct job_end *ends, uint32_t size)
+{
+	pthread_t *others = calloc(size, sizeof(*others));
+	uint32_t i;
+
+	must(others ? 0 : -ENOMEM);
+	for (i = 1; i < size; i++)
+		must(-pthread_create(&others[i], NULL, commit, &ends[i]));
+	commit(&ends[0]);
+	for (i = 1; i < size; i++)
+		must(-pthread_join(others[i], NULL));
+	free(others);
+}
+
+void job_leave(const char *dir, struct job_end *ends, uint32_t size)
+{
+	char command[64];
+	uint32_t i;
+
+	for (i = 0; i < size; i++)
+		bgdma_endpoint_destroy(ends[i].ep);
+	for (i = 0; i < size; i++)
+		bgdma_job_close(ends[i].job);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	must(system(command) ? -EIO : 0);
+}
+
+void job_open(struct job_pair *pair, const struct bgdma_endpoint_attr *attr)
+{
+	memset(pair, 0, sizeof(*pair));
+	job_begin(pair->dir, 2);
+	job_join(&pair->end[0], 0, attr);
+	job_join(&pair->end[1], 1, attr);
+}
+
 void job_commit(struct job_pair *pair)
 {
-	pthread_t other;
-
-	must(-pthread_create(&other, NULL, commit, &pair->end[1]));
-	commit(&pair->end[0]);
-	must(-pthread_join(other, NULL));
+	job_commit_all(pair->end, 2);
 }
 
 void job_close(struct job_pair *pair)
 {
-	char command[64];
-	int i;
-
-	for (i = 0; i < 2; i++)
-		bgdma_endpoint_destroy(pair->end[i].ep);
-	for (i = 0; i < 2; i++)
-		bgdma_job_close(pair->end[i].job);
-	snprintf(command, sizeof(command), "rm -rf %s", pair->dir);
-	must(system(command) ? -EIO : 0);
+	job_leave(pair->dir, pair->end, 2);
 }
 
 struct bgdma_region *job_memory(struct job_end *end, size_t size)

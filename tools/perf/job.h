@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Two endpoints in one process, on nodes 0 and 1, and a way to take time and
- * instructions of what goes between them. Subjects of modules that stand on
+ * Endpoints in one process, mostly two, on nodes 0 and 1, and a way to take time
+ * and instructions of what goes between them. Subjects of modules that stand on
  * the sys layer begin here.
  */
 #ifndef BGDMA_PERF_JOB_H
@@ -18,10 +18,22 @@ struct job_end {
 	struct bgdma_ctx *ctx;
 };
 
+#define JOB_DIR		32
+
 struct job_pair {
 	struct job_end end[2];
-	char dir[32];
+	char dir[JOB_DIR];
 };
+
+/*
+ * A job of so many, in a folder of its own, all of which this process is: each joins
+ * on the node of its rank, in the namespace of that number, if there are some.
+ */
+void job_begin(char dir[JOB_DIR], uint32_t size);
+void job_join(struct job_end *end, uint32_t rank,
+	      const struct bgdma_endpoint_attr *attr);
+void job_commit_all(struct job_end *ends, uint32_t size);
+void job_leave(const char *dir, struct job_end *ends, uint32_t size);
 
 /* With endpoints as in attr, of which the job is filled in. */
 void job_open(struct job_pair *pair, const struct bgdma_endpoint_attr *attr);
