@@ -155,6 +155,17 @@ def of_pacing(found):
                        key=statistics.median)], 4)
 
 
+def of_antipode(found):
+    """SP-10: the chains that are fastest, beside the bisection bound."""
+    chains = {name + links: runs for links, ways in found.items()
+              for name, runs in ways.items() if "chain" in name}
+    best = min(chains.values(), key=lambda runs: statistics.median(runs["last"]))
+    yield bar("64 nodes to antipodes, chains: time of the bisection bound's",
+              best["last"], 1.2)
+    yield bar("64 nodes to antipodes, chains: slowest of fastest node",
+              best["unfair"], 1.1)
+
+
 def of_barriers(found):
     """Bars of the step barrier."""
     peer = found["MPI barrier of 4"]["nanoseconds"]["runs"]
@@ -236,6 +247,8 @@ def judge(figures):
         result += of_loss(figures["loss"])
     if "pacing" in figures:
         result += of_pacing(figures["pacing"])
+    if "antipode" in figures:
+        result += of_antipode(figures["antipode"])
     if "growth" in figures:
         result += of_growth(figures["growth"])
     if "idle" in figures:

@@ -19,6 +19,7 @@ static const struct {
 	{ "links", over_links, "all operations between namespaces, see --netns" },
 	{ "lossy", over_lossy_links, "bandwidth of 1 MiB between namespaces, see --netns" },
 	{ "pacing", pacing, "small messages beside a long transfer by a slow link, see --netns" },
+	{ "antipode", to_antipode, "64 nodes of a torus send to their antipodes, see --netns" },
 	{ "scale", scale, "messages by 1 to 2,048 flows between 4,096 nodes, see --netns" },
 	{ "share", share, "24 flows at once by one link, see --netns" },
 	{ "peers", count_peers, "getppid, an ioctl, process_vm_readv" },

@@ -127,6 +127,7 @@ void operations(void);
 void over_links(void);
 void over_lossy_links(void);
 void pacing(void);
+void to_antipode(void);
 void scale(void);
 void share(void);
 void sys_small(void);

@@ -4,6 +4,7 @@
 import os
 import statistics
 
+import antipode
 import crossing
 import operations
 import pacing
@@ -141,6 +142,7 @@ def tell(figures):
                          (figures.get("links"), of_links),
                          (figures.get("loss"), of_loss),
                          (figures.get("pacing"), pacing.tell),
+                         (figures.get("antipode"), antipode.tell),
                          (figures.get("share"), of_share),
                          (figures.get("scale"), of_instructions),
                          (figures.get("scaled"), of_scaled),
