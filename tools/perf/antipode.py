@@ -8,7 +8,7 @@ from spread import spread
 
 SCRIPT = Path(__file__).resolve().parent / "antipode.sh"
 # Bytes a second of each direction of a link, and frames that may wait there.
-RATE = 300_000
+RATE = 200_000
 QUEUE = 64
 KINDS = ("mean", "last", "unfair", "busy")
 
