@@ -346,6 +346,8 @@ static void take_long(void)
 		};
 
 		snprintf(names[0], sizeof(names[0]), "%u MiB, put", mib[i]);
+		if (!strstr(names[0], only))
+			continue;
 		snprintf(names[1], sizeof(names[1]), "%u MiB, chain", mib[i]);
 		snprintf(names[2], sizeof(names[2]),
 			 "%u MiB, chain, 4 in flight", mib[i]);
@@ -395,6 +397,9 @@ void sys_long(void)
 	raw_open(&normal);
 	source_fill(&normal, LONG_MAX_BYTES);
 	take_long();
+	job_close(&normal.job);
+	if (!strstr("at once", only))
+		return;
 	side_open(&few, 64, CROWD * CROWD_BYTES);
 	side_open(&many, 1001, CROWD * CROWD_BYTES);
 	source_fill(&few, CROWD * CROWD_BYTES);
@@ -402,5 +407,4 @@ void sys_long(void)
 	take_crowd();
 	job_close(&many.job);
 	job_close(&few.job);
-	job_close(&normal.job);
 }
