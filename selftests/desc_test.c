@@ -166,6 +166,20 @@ TEST_F(desc, fields_that_are_not_used)
 		   d.u.at.dst_off = htole64(1));
 }
 
+/* Behind a good one that begins with the same 32 bytes. */
+TEST_F(desc, second_halves)
+{
+	EXPECT_FOR(RGET, BGDMA_OK, d.flags = 0);
+	EXPECT_FOR(RGET, BGDMA_E_UNFILLED, d.u.at.src_region = ~0U);
+	EXPECT_FOR(RGET, BGDMA_OK, d.flags = 0);
+	EXPECT_FOR(RGET, BGDMA_E_FIELD,
+		   d.u.at.dst_region = self->b.mem.handle);
+	EXPECT_FOR(RGET, BGDMA_OK, d.cookie = 1);
+	EXPECT_FOR(RGET, BGDMA_E_FIELD, d.u.at.dst_off = htole64(64));
+	EXPECT_FOR(RGET, BGDMA_E_REGION,
+		   d.u.at.src_region = htole32(BGDMA_HANDLE(60000, 1)));
+}
+
 TEST_F(desc, lengths)
 {
 	EXPECT_FOR(MEMFIFO | LOCAL_MEMFIFO | PUT | LOCAL_COPY | RGET,

@@ -76,6 +76,13 @@ static inline void bgdma_stream_disown(struct bgdma_stream *s)
 		wake_up_bit(&s->flags, BGDMA_STREAM_OWNED);
 }
 
+/* What was good may be no good from now on. */
+static inline void bgdma_good_forget(struct bgdma_stream *s)
+{
+	s->good.known = false;
+	s->good_rget.known = false;
+}
+
 /*
  * The target of the stream's last transfer, held busy, if it is that of this
  * one: it is on this kernel, so nobody need be asked for the way. Else NULL.

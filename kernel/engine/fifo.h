@@ -150,6 +150,16 @@ struct bgdma_line {
 
 /**
  * struct bgdma_stream - the descriptors of one FIFO that came from one place
+/**
+ * struct bgdma_good - what need not be checked again of a descriptor
+ * @half: first half of the last one that was found good, where that half decides
+ * @known: there was one
+ */
+struct bgdma_good {
+	u64 half[4];
+	bool known;
+};
+
  * @ctx: the context that executes them
  * @kind: BGDMA_KIND_INJ_FIFO, BGDMA_KIND_RGET_QUEUE, BGDMA_KIND_FLOW or
  *	BGDMA_KIND_EDGE
@@ -165,9 +175,8 @@ struct bgdma_line {
  * @head: sequence number of the next descriptor; owner only
  * @x: transfer under way; owner only
  * @peer: target context of the last transfer, a reference; owner only
- * @good: first half of the last descriptor that was found good, where that
- *	half decides; owner only
- * @has_good: there was one; owner only
+ * @good: the last good descriptor that was no remote get; owner only
+ * @good_rget: the last that was one, since the two take turns in a chain; owner only
  * @memo: what need not be looked up again; owner only
  * @run_node: in ctx.runnable; rq_lock
  * @park_node: in the list of an object that it waits for; park_lock
@@ -201,8 +210,8 @@ struct bgdma_stream {
 	u64 head;
 	struct bgdma_xfer x;
 	struct bgdma_ctx *peer;
-	u64 good[4];
-	bool has_good;
+	struct bgdma_good good;
+	struct bgdma_good good_rget;
 	struct bgdma_memo memo;
 	struct list_head run_node;
 	struct list_head park_node;

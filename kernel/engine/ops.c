@@ -287,26 +287,43 @@ static int bgdma_run_gate(struct bgdma_stream *s, long *budget, u32 each)
  * Senders repeat themselves: a descriptor whose first half equals that of the
  * last good one is good, if nothing else is looked at.
  */
-static __always_inline bool bgdma_desc_known(const struct bgdma_stream *s)
+static __always_inline bool bgdma_desc_known(const struct bgdma_desc *desc,
+					     const struct bgdma_good *good)
 {
-	const u64 *d = (const u64 *)&s->x.desc;
+	const u64 *d = (const u64 *)desc;
 
-	return s->has_good && d[0] == s->good[0] && d[1] == s->good[1] &&
-	       d[2] == s->good[2] && d[3] == s->good[3];
+	return good->known && d[0] == good->half[0] && d[1] == good->half[1] &&
+	       d[2] == good->half[2] && d[3] == good->half[3];
+}
+
+/* So is a remote get, if it is filled and its second half has no more than that. */
+static bool bgdma_rget_known(const struct bgdma_stream *s)
+{
+	const struct bgdma_desc *d = &s->x.desc;
+
+	return d->u.at.src_region != cpu_to_le32(BGDMA_NONE) &&
+	       d->u.at.dst_region == cpu_to_le32(BGDMA_NONE) &&
+	       !d->u.at.dst_off && bgdma_desc_known(d, &s->good_rget);
 }
 
 /* So is the owner's own for another target, which its fabric looks for. */
 static bool bgdma_desc_retargeted(const struct bgdma_stream *s)
 {
-	const struct bgdma_desc *good = (const struct bgdma_desc *)s->good;
+	const struct bgdma_desc *good = (const struct bgdma_desc *)s->good.half;
 	const struct bgdma_desc *d = &s->x.desc;
 
-	return s->has_good && !s->remote &&
+	return s->good.known && !s->remote &&
 	       (d->op == BGDMA_OP_MEMFIFO || d->op == BGDMA_OP_PUT) &&
 	       *(const u32 *)d == *(const u32 *)good &&
 	       d->dst_fifo == good->dst_fifo && d->inj_ctr == good->inj_ctr &&
-	       ((const u64 *)d)[2] == s->good[2] &&
-	       ((const u64 *)d)[3] == s->good[3];
+	       ((const u64 *)d)[2] == s->good.half[2] &&
+	       ((const u64 *)d)[3] == s->good.half[3];
+}
+
+static __always_inline bool bgdma_desc_again(const struct bgdma_stream *s)
+{
+	return likely(bgdma_desc_known(&s->x.desc, &s->good)) ||
+	       bgdma_rget_known(s) || bgdma_desc_retargeted(s);
 }
 
 /* What must be good before anything moves. */
@@ -314,7 +331,7 @@ static int bgdma_op_start(struct bgdma_stream *s)
 {
 	int ret;
 
-	if (!bgdma_desc_known(s) && !bgdma_desc_retargeted(s)) {
+	if (!bgdma_desc_again(s)) {
 		ret = bgdma_op_look(s);
 		if (unlikely(ret))
 			return ret;

@@ -166,7 +166,7 @@ static bool bgdma_sub_take(struct bgdma_rget_sub *sub,
 	if (take) {
 		s->who = *who;
 		memset(&s->memo, 0, sizeof(s->memo));
-		s->has_good = false;
+		bgdma_good_forget(s);
 		if (s->peer)
 			bgdma_ctx_put(s->peer);
 		s->peer = NULL;

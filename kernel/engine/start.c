@@ -10,22 +10,25 @@
 static void bgdma_desc_remember(struct bgdma_stream *s)
 {
 	const struct bgdma_desc *d = &s->x.desc;
+	struct bgdma_good *good = &s->good;
 
 	/*
 	 * Where both places are used, or none, the second half is free, and so
-	 * is the operand of one element.
+	 * is the operand of one element; of a remote get little is not.
 	 */
-	if (!(d->flags & BGDMA_DESC_INLINE) && d->op != BGDMA_OP_PUT &&
-	    d->op != BGDMA_OP_LOCAL_COPY &&
-	    !(d->flags & BGDMA_DESC_FETCH && bgdma_atomic_is_single(d)))
+	if (d->op == BGDMA_OP_RGET)
+		good = &s->good_rget;
+	else if (!(d->flags & BGDMA_DESC_INLINE) && d->op != BGDMA_OP_PUT &&
+		 d->op != BGDMA_OP_LOCAL_COPY &&
+		 !(d->flags & BGDMA_DESC_FETCH && bgdma_atomic_is_single(d)))
 		return;
 	if (d->flags & BGDMA_DESC_GROUP)
 		return;
 	/* It is looked for what is on its way. */
 	if (d->flags & BGDMA_DESC_FENCE && s->tx)
 		return;
-	memcpy(s->good, d, sizeof(s->good));
-	s->has_good = true;
+	memcpy(good->half, d, sizeof(good->half));
+	good->known = true;
 }
 
 /*
@@ -34,11 +37,11 @@ static void bgdma_desc_remember(struct bgdma_stream *s)
  */
 static u32 bgdma_group_begin(struct bgdma_stream *s)
 {
-	s->has_good = false;
 	if (!(s->x.desc.flags & BGDMA_DESC_GROUP)) {
 		s->group = 0;
 		return BGDMA_OK;
 	}
+	bgdma_good_forget(s);
 	return s->remote ? bgdma_group_localize(s) : s->ctx->partition->fabric->line(s);
 }
 

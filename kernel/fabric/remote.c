@@ -409,7 +409,7 @@ static bool bgdma_remote_tx(struct bgdma_stream *s)
 		return false;
 	s->tx->tag = bgdma_remote_tag(s);
 	/* From now on a fence is one. */
-	s->has_good = false;
+	bgdma_good_forget(s);
 	return true;
 }
 
