@@ -85,7 +85,6 @@ int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	const struct bgdma_principal *who = bgdma_principal_at(ctx, s), *name;
 	u32 id = le16_to_cpu(s->x.desc.dst_fifo);
 	struct bgdma_rget_queue *queue = NULL;
-	u64 bound;
 	int ret;
 
 	if (id < ctx->n_rgq)
@@ -95,8 +94,8 @@ int bgdma_deliver_rget(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		return bgdma_fault(s, BGDMA_E_FIFO, id, ctx->n_rgq);
 	name = bgdma_group_name(ctx, s, who, BGDMA_KIND_RGET_QUEUE, id);
 	if (!bgdma_is_owner(ctx, name) &&
-	    !bgdma_granted(&queue->grants, name, BGDMA_RIGHT_INJECT, 0, 0,
-			   &bound, NULL))
+	    !bgdma_granted_whole(&queue->grants, name, BGDMA_RIGHT_INJECT,
+				 &s->memo.fifo))
 		return bgdma_fault(s, BGDMA_E_RIGHTS, id, BGDMA_RIGHT_INJECT);
 	for (;;) {
 		ret = bgdma_rgq_deliver(queue, s, who, descs, n);

@@ -153,10 +153,24 @@ static __always_inline int bgdma_slice_put(struct bgdma_stream *s, u32 n,
 	return ret;
 }
 
+/* Descriptors of a busy region on their way into a queue. */
+static int bgdma_land_rget(struct bgdma_stream *s,
+			   const struct bgdma_payload *p, u32 n)
+{
+	struct bgdma_ctx *target = bgdma_peer_again(s);
+	int ret;
+
+	n /= sizeof(struct bgdma_desc);
+	if (unlikely(!target))
+		return bgdma_fabric(s)->rget(s, p, n);
+	ret = bgdma_deliver_rget(target, s, p, n);
+	bgdma_busy_put(&target->busy);
+	return ret;
+}
+
 /* From a region into a queue. */
 static int bgdma_slice_queue(struct bgdma_stream *s, u32 n)
 {
-	const struct bgdma_fabric_ops *fabric = bgdma_fabric(s);
 	struct bgdma_payload *p = &s->x.slice;
 	struct bgdma_region_gate *gate = NULL;
 	struct bgdma_region *region;
@@ -176,9 +190,9 @@ static int bgdma_slice_queue(struct bgdma_stream *s, u32 n)
 		goto put;
 	bgdma_region_span(region, off, n, p);
 	if (op == BGDMA_OP_MEMFIFO || op == BGDMA_OP_TREE_P2P)
-		ret = fabric->memfifo(s, p, n);
+		ret = bgdma_fabric(s)->memfifo(s, p, n);
 	else if (op == BGDMA_OP_RGET)
-		ret = fabric->rget(s, p, n / sizeof(struct bgdma_desc));
+		ret = bgdma_land_rget(s, p, n);
 	else
 		ret = bgdma_deliver_memfifo(s->ctx, s, p, n);
 	bgdma_source_leave(s, gate);
@@ -495,6 +509,25 @@ static __always_inline int bgdma_run_put(struct bgdma_stream *s, long *budget,
 	return BGDMA_STEP_DONE;
 }
 
+/* One slice has room for all that there may be. */
+static int bgdma_run_rget(struct bgdma_stream *s, long *budget, u32 each)
+{
+	u32 n = le32_to_cpu(s->x.desc.length);
+	int ret;
+
+	BUILD_BUG_ON(BGDMA_RGET_DESC_MAX * sizeof(struct bgdma_desc) >
+		     BGDMA_PACKET_MAX);
+	*budget -= max(n, each);
+	ret = bgdma_slice_queue(s, n);
+	if (unlikely(s->x.desc.route & BGDMA_ROUTE_DEPOSIT))
+		*budget -= bgdma_line_cost(s);
+	if (unlikely(ret))
+		return bgdma_whole(s, n, ret);
+	s->x.done = n;
+	bgdma_message_count(s, n);
+	return BGDMA_STEP_DONE;
+}
+
 static int bgdma_run_atomic(struct bgdma_stream *s, long *budget, u32 each)
 {
 	u32 size = bgdma_atomic_size(le16_to_cpu(s->x.desc.dispatch) & 0xff);
@@ -532,6 +565,8 @@ static __always_inline int bgdma_op_run(struct bgdma_stream *s, long *budget,
 		return bgdma_run_inline(s, budget, each);
 	if (s->x.desc.op == BGDMA_OP_PUT || s->x.desc.op == BGDMA_OP_LOCAL_COPY)
 		return bgdma_run_put(s, budget, each);
+	if (s->x.desc.op == BGDMA_OP_RGET)
+		return bgdma_run_rget(s, budget, each);
 	if (s->x.desc.op == BGDMA_OP_ATOMIC)
 		return bgdma_run_atomic(s, budget, each);
 	if (bgdma_op_is_gate(s->x.desc.op))

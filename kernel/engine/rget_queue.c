@@ -237,7 +237,29 @@ void bgdma_rgq_left(struct bgdma_stream *s)
 		bgdma_waiters_wake(&sub->queue->waiters);
 }
 
-/* The payload is up to 16 descriptors, in two pieces cut anywhere. */
+/* The next descriptor of pieces that may be cut anywhere; @piece and @at: where. */
+static void bgdma_rgq_next(struct bgdma_desc *desc,
+			   const struct bgdma_payload *from,
+			   unsigned int *piece, u32 *at)
+{
+	u32 done, now;
+
+	if (likely(from->n[*piece] - *at >= sizeof(*desc))) {
+		memcpy(desc, from->p[*piece] + *at, sizeof(*desc));
+		*at += sizeof(*desc);
+		return;
+	}
+	for (done = 0; done < sizeof(*desc); done += now, *at += now) {
+		if (*at == from->n[*piece]) {
+			++*piece;
+			*at = 0;
+		}
+		now = min_t(u32, from->n[*piece] - *at, sizeof(*desc) - done);
+		memcpy((void *)desc + done, from->p[*piece] + *at, now);
+	}
+}
+
+/* The payload is up to 16 descriptors. */
 static void bgdma_rgq_copy(struct bgdma_rget_queue *queue,
 			   struct bgdma_rget_sub *sub,
 			   const struct bgdma_stream *by,
@@ -245,34 +267,22 @@ static void bgdma_rgq_copy(struct bgdma_rget_queue *queue,
 {
 	/* Only what came down a line came under its group. */
 	u16 group = by->x.desc.route & BGDMA_ROUTE_DEPOSIT ? by->group : 0;
-	u32 bytes = n * sizeof(struct bgdma_desc), done = 0;
 	unsigned int piece = 0;
-	u32 in_piece = 0;
+	u32 at = 0, i;
 
-	while (done < bytes) {
-		u32 slot = (sub->tail + done / sizeof(struct bgdma_desc)) &
-			   (queue->quota - 1);
-		u32 off = done % sizeof(struct bgdma_desc);
-		u32 now;
+	for (i = 0; i < n; i++) {
+		struct bgdma_rget_slot *slot =
+			&sub->slots[(sub->tail + i) & (queue->quota - 1)];
 
-		if (in_piece == from->n[piece]) {
-			piece++;
-			in_piece = 0;
-		}
-		now = min_t(u32, from->n[piece] - in_piece,
-			    sizeof(struct bgdma_desc) - off);
 		/*
 		 * Their owner may be writing: each is no older than the last,
 		 * as who orders his stores expects (chain_stop() does).
 		 */
 		smp_rmb();
-		memcpy((void *)&sub->slots[slot].desc + off,
-		       from->p[piece] + in_piece, now);
-		sub->slots[slot].group = group;
-		sub->slots[slot].own = !by->remote;
-		sub->slots[slot].first = done < sizeof(struct bgdma_desc);
-		in_piece += now;
-		done += now;
+		bgdma_rgq_next(&slot->desc, from, &piece, &at);
+		slot->group = group;
+		slot->own = !by->remote;
+		slot->first = !i;
 	}
 	WRITE_ONCE(sub->tail, sub->tail + n);
 }
