@@ -27,17 +27,22 @@
 /**
  * bgdma_stream_leave() - let go of a stream
  * @s: owned
+ * @pooled: by a thread, which looks at the run list before it sleeps
  *
  * Whoever found it owned meanwhile is made up for.
  *
  * Context: under RCU: once it is not owned it may be freed.
  */
-void bgdma_stream_leave(struct bgdma_stream *s)
+void bgdma_stream_leave(struct bgdma_stream *s, bool pooled)
 {
 	bgdma_stream_disown(s);
 	if (s->kind == BGDMA_KIND_RGET_QUEUE)
 		bgdma_rgq_left(s);
-	if (bgdma_stream_again(s))
+	if (!bgdma_stream_again(s))
+		return;
+	if (pooled)
+		bgdma_rq_add(s);
+	else
 		bgdma_stream_wake(s);
 }
 
@@ -54,7 +59,7 @@ static u32 bgdma_follow_index(struct bgdma_stream *s)
 
 /**
  * bgdma_follow_add() - let a stream run when another's run is over
- * @by: owned, run by a doorbell, has a list of those that follow
+ * @by: owned, has a list of those that follow
  * @s: of a remote-get queue, or of an edge of a class, with something to do
  *
  * Not what a context sends to itself by a queue, which may be anything, and take long. Nor on
@@ -98,25 +103,40 @@ static struct bgdma_stream *bgdma_follow_find(struct bgdma_ctx *ctx, u32 id,
 	return queue && sub < queue->nsubs ? &queue->subs[sub].s : NULL;
 }
 
-/* Whoever owns it looks for what came meanwhile. */
+/*
+ * Whoever owns it looks for what came meanwhile. A thread makes nobody wait who
+ * waits for a turn.
+ */
 static void bgdma_follow_one(struct bgdma_follow *follow,
 			     struct bgdma_stream *s)
 {
-	if (!s || !bgdma_stream_pending(s) ||
-	    test_and_set_bit_lock(BGDMA_STREAM_OWNED, &s->flags))
+	if (!s || !bgdma_stream_pending(s))
+		return;
+	if (follow->pooled && READ_ONCE(bgdma_engine.runnable)) {
+		bgdma_rq_add(s);
+		return;
+	}
+	if (test_and_set_bit_lock(BGDMA_STREAM_OWNED, &s->flags))
 		return;
 	/* It may have changed hands, or been killed before we had it. */
 	if ((s->remote || s->kind == BGDMA_KIND_EDGE) &&
 	    !test_bit(BGDMA_STREAM_DEAD, &s->flags)) {
 		s->follow = follow;
+		s->pooled = follow->pooled;
 		bgdma_stream_run(s, BGDMA_FOLLOW_BYTES, BGDMA_FOLLOW_EACH);
+		s->pooled = false;
 		s->follow = NULL;
 	}
-	bgdma_stream_leave(s);
+	bgdma_stream_leave(s, follow->pooled);
 }
 
-/* Returns how many there were. */
-static noinline u32 bgdma_follow_run(struct bgdma_follow *follow)
+/**
+ * bgdma_follow_run() - run the streams that follow, and what these put in
+ * @follow: of a stream that was run
+ *
+ * Return: how many there were.
+ */
+noinline u32 bgdma_follow_run(struct bgdma_follow *follow)
 {
 	u32 n;
 
@@ -198,7 +218,7 @@ static __always_inline void bgdma_doorbell_leave(struct bgdma_inj_fifo *fifo)
 			     bgdma_stream_again(&fifo->s)))
 			bgdma_stream_wake(&fifo->s);
 	} else {
-		bgdma_stream_leave(&fifo->s);
+		bgdma_stream_leave(&fifo->s, false);
 	}
 	bgdma_slice_end();
 }

@@ -10,18 +10,15 @@
  * meanwhile their wake word is 0 and they need no system call. The list of
  * polled contexts is never left without a thread that comes back to it.
  *
- * After a turn of a remote-get queue a thread stays awake as long, on a processor
- * that nobody else wants: chains go to and fro between two streams for ever, and
- * one thread can fetch the next portion while another copies.
- *
- * A run never runs another stream: what it makes runnable comes after it.
+ * A run never runs another stream: what it makes runnable comes after it. What it
+ * puts into remote-get queues comes next, within its turn, if nobody else waits for
+ * one: chains go to and fro between two streams for ever.
  * Nothing here looks at the task that it runs in.
  */
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/nospec.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/stat.h>
 #include <linux/slab.h>
 
 #include "../bgdma.h"
@@ -38,8 +35,6 @@
 /* One that came from elsewhere is looked up anew, and may be refused. */
 #define BGDMA_TURN_REMOTE	4096
 #define BGDMA_POOL_LINGER	(10 * HZ)
-/* So many times a stream feeds others, for which another thread is woken once. */
-#define BGDMA_TURNS_FED		16
 #define BGDMA_EXPIRE_PERIOD	(HZ / 20 + 1)
 
 struct bgdma_engine bgdma_engine;
@@ -73,25 +68,23 @@ void bgdma_stream_wake(struct bgdma_stream *s)
  * @s: of a remote-get queue that it has put something into; if it is stopped or
  *	on the run list already nothing happens
  *
- * Whoever runs @by in a doorbell runs @s next. A thread looks at the run list
- * after each turn, and wakes another when it has left somebody there two times:
- * to wake one takes as long as a turn. Now and then it is worth it all the same,
- * since the other stays awake while there is more.
+ * Whoever runs @by runs @s next. A thread looks at the run list after each turn,
+ * and wakes another when it has left somebody there two times: to wake one takes as
+ * long as a turn.
  *
  * Context: as bgdma_stream_wake().
  */
 void bgdma_stream_wake_after(struct bgdma_stream *by, struct bgdma_stream *s)
 {
-	struct bgdma_engine *e = &bgdma_engine;
-
-	if (by->pooled) {
-		if (bgdma_rq_add(s) && !(++by->fed % BGDMA_TURNS_FED) &&
-		    READ_ONCE(s->ctx->partition->poll_ns) &&
-		    !test_bit(0, &e->poller))
-			bgdma_ring_wake(&e->wq, 0);
-	} else if (!by->follow || !bgdma_follow_add(by, s)) {
+	/* The work before the look: whoever owns it looks for more when it leaves. */
+	bgdma_ring_barrier();
+	if (test_bit(BGDMA_STREAM_OWNED, &s->flags) ||
+	    (by->follow && bgdma_follow_add(by, s)))
+		return;
+	if (by->pooled)
+		bgdma_rq_add(s);
+	else
 		bgdma_stream_wake(s);
-	}
 }
 
 /* --------------------------------------------------------------------- */
@@ -205,13 +198,15 @@ static struct bgdma_ctx *bgdma_poll_find(struct bgdma_engine *e, u64 now,
 }
 
 /* One look at polled contexts: at those that were not looked at for longest. */
-static void bgdma_poll_pass(struct bgdma_engine *e, u64 now)
+static void bgdma_poll_pass(struct bgdma_engine *e)
 {
 	struct bgdma_ctx *ctx, *last = NULL;
 	u32 left = BGDMA_HOLD_MAX, rung = 0;
+	u64 now;
 
 	if (list_empty(&e->polled))
 		return;
+	now = ktime_get_ns();
 	spin_lock(&e->poll_lock);
 	if (!list_empty(&e->polled))
 		last = list_last_entry(&e->polled, struct bgdma_ctx, poll_node);
@@ -242,27 +237,40 @@ static bool bgdma_thread_alone(struct bgdma_engine *e, struct bgdma_stream *s)
 	       !kthread_should_stop() && bgdma_stream_again(s);
 }
 
-static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)
+static void bgdma_thread_run(struct bgdma_engine *e, struct bgdma_stream *s)
 {
 	struct bgdma_ctx *ctx = s->ctx;
 
+	if (s->kind == BGDMA_KIND_FLOW) {
+		ctx->partition->fabric->turn(s, ctx->partition->quantum);
+		return;
+	}
+	bgdma_stream_run(s, READ_ONCE(ctx->partition->quantum),
+			 s->remote ? BGDMA_TURN_REMOTE : BGDMA_TURN_EACH);
+	if (s->follow->n)
+		bgdma_follow_run(s->follow);
+	/* What a peer injected makes nobody poll for its owner. */
+	if (s->kind == BGDMA_KIND_INJ_FIFO)
+		bgdma_poll_add(e, ctx, ktime_get_ns());
+}
+
+static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)
+{
+	struct bgdma_follow follow = { .pooled = true }, *doorbell = s->follow;
+	struct bgdma_ctx *ctx = s->ctx;
+
 	s->pooled = true;
+	if (s->kind != BGDMA_KIND_FLOW)
+		s->follow = &follow;
 	for (;;) {
-		if (s->kind == BGDMA_KIND_FLOW)
-			ctx->partition->fabric->turn(s, ctx->partition->quantum);
-		else
-			bgdma_stream_run(s, READ_ONCE(ctx->partition->quantum),
-					 s->remote ? BGDMA_TURN_REMOTE :
-						     BGDMA_TURN_EACH);
-		/* What a peer injected makes nobody poll for its owner. */
-		if (s->kind == BGDMA_KIND_INJ_FIFO)
-			bgdma_poll_add(e, ctx, ktime_get_ns());
+		bgdma_thread_run(e, s);
 		if (!bgdma_thread_alone(e, s))
 			break;
 		/* As between any two turns. */
-		bgdma_poll_pass(e, ktime_get_ns());
+		bgdma_poll_pass(e);
 		cond_resched();
 	}
+	s->follow = doorbell;
 	s->pooled = false;
 	rcu_read_lock();
 	bgdma_stream_disown(s);
@@ -280,24 +288,15 @@ static bool bgdma_thread_wanted(struct bgdma_engine *e)
 	       (!list_empty(&e->polled) && !test_bit(0, &e->poller));
 }
 
-/* There is something to poll, or there may be more to run until @awake, in ns. */
-static bool bgdma_thread_polls(struct bgdma_engine *e, u64 awake)
+/* Nothing to run: one thread polls while there is something to poll. */
+static void bgdma_thread_idle(struct bgdma_engine *e)
 {
-	if (!list_empty(&e->polled))
-		return true;
-	return awake && !need_resched() && single_task_running() &&
-	       ktime_get_ns() < awake;
-}
-
-/* Nothing to run: one thread polls while it is worth it. */
-static void bgdma_thread_idle(struct bgdma_engine *e, u64 awake)
-{
-	if (bgdma_thread_polls(e, awake) &&
+	if (!list_empty(&e->polled) &&
 	    !test_and_set_bit_lock(0, &e->poller)) {
 		while (!READ_ONCE(e->runnable) &&
-		       bgdma_thread_polls(e, awake) &&
+		       !list_empty(&e->polled) &&
 		       !kthread_should_stop()) {
-			bgdma_poll_pass(e, ktime_get_ns());
+			bgdma_poll_pass(e);
 			cpu_relax();
 			cond_resched();
 		}
@@ -316,27 +315,21 @@ static int bgdma_thread(void *data)
 {
 	struct bgdma_engine *e = data;
 	bool more = false;
-	u64 awake = 0;
 
 	while (!kthread_should_stop()) {
 		struct bgdma_stream *s;
 		bool already = more;
-		u64 poll_ns, now;
 
 		s = bgdma_rq_pick(e, &more);
 		if (!s) {
-			bgdma_thread_idle(e, awake);
+			bgdma_thread_idle(e);
 			continue;
 		}
 		/* Nobody is woken for what is gone after a turn. */
 		if (more && already)
 			bgdma_ring_wake(&e->wq, 0);
-		poll_ns = s->kind == BGDMA_KIND_RGET_QUEUE ?
-			  READ_ONCE(s->ctx->partition->poll_ns) : 0;
 		bgdma_thread_turn(e, s);
-		now = ktime_get_ns();
-		awake = poll_ns ? now + poll_ns : 0;
-		bgdma_poll_pass(e, now);
+		bgdma_poll_pass(e);
 		cond_resched();
 	}
 	return 0;

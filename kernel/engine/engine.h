@@ -57,6 +57,7 @@ void bgdma_rq_remove(struct bgdma_stream *s);
 struct bgdma_stream *bgdma_rq_pick(struct bgdma_engine *e, bool *more);
 void bgdma_rq_end(struct bgdma_ctx *ctx, struct bgdma_stream *again);
 bool bgdma_follow_add(struct bgdma_stream *by, struct bgdma_stream *s);
+u32 bgdma_follow_run(struct bgdma_follow *follow);
 void bgdma_engine_arm_timer(struct bgdma_engine *e);
 bool bgdma_streams_expire(struct bgdma_engine *e);
 
@@ -108,7 +109,7 @@ static __always_inline bool bgdma_stream_pending(struct bgdma_stream *s)
 
 int bgdma_engine_get(void);
 void bgdma_engine_put(void);
-void bgdma_stream_leave(struct bgdma_stream *s);
+void bgdma_stream_leave(struct bgdma_stream *s, bool pooled);
 
 /* Has work that nobody else looks after: asked by who disowned it. */
 static inline bool bgdma_stream_again(struct bgdma_stream *s)

@@ -23,11 +23,13 @@
 
 /**
  * struct bgdma_follow - sub-queues of remote-get queues that run next
+ * @pooled: a thread of the pool runs them
  * @n: so many
  * @at: the first that has not run yet
  * @e: of context @ctx, a reference on its memory, queue @queue, sub-queue @sub
  */
 struct bgdma_follow {
+	bool pooled;
 	u32 n;
 	u32 at;
 	struct {
@@ -149,8 +151,6 @@ struct bgdma_line {
 };
 
 /**
- * struct bgdma_stream - the descriptors of one FIFO that came from one place
-/**
  * struct bgdma_good - what need not be checked again of a descriptor
  * @half: first half of the last one that was found good, where that half decides
  * @known: there was one
@@ -160,6 +160,8 @@ struct bgdma_good {
 	bool known;
 };
 
+/**
+ * struct bgdma_stream - the descriptors of one FIFO that came from one place
  * @ctx: the context that executes them
  * @kind: BGDMA_KIND_INJ_FIFO, BGDMA_KIND_RGET_QUEUE, BGDMA_KIND_FLOW or
  *	BGDMA_KIND_EDGE
@@ -169,8 +171,7 @@ struct bgdma_good {
  * @who: principal: the context itself, or where the descriptors came from
  * @remote: the descriptors came from another context
  * @pooled: run by a thread of the pool; owner only
- * @fed: times that it fed others meanwhile; owner only
- * @follow: what runs next, if a doorbell runs it; or NULL; owner only
+ * @follow: what runs next; or NULL; owner only
  * @tag: of all its transfer ids
  * @head: sequence number of the next descriptor; owner only
  * @x: transfer under way; owner only
@@ -204,7 +205,6 @@ struct bgdma_stream {
 	struct bgdma_principal who;
 	bool remote;
 	bool pooled;
-	u8 fed;
 	struct bgdma_follow *follow;
 	u32 tag;
 	u64 head;

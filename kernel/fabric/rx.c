@@ -511,7 +511,7 @@ void bgdma_rx_run(struct bgdma_rx_flow *flow, bool pooled)
 		bgdma_rx_turn(s, BGDMA_RX_INLINE);
 		s->pooled = false;
 	}
-	bgdma_stream_leave(s);
+	bgdma_stream_leave(s, false);
 }
 
 /**
