@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the figures must be."""
 
+import itertools
 import statistics
 
+import rdma
 from spread import ratios, spread, totals
 
 EACH, BATCH = "doorbell each", "batches of 32"
@@ -131,6 +133,32 @@ def of_links(found):
                           cheaper)
 
 
+# What long puts are beside, and at which MTU how many times as fast.
+BESIDE = {"ib_write_bw": {9000: 10},
+          "qperf": {9000: 1.2, 65535: 2}, "iperf3": {9000: 1.2, 65535: 2}}
+# Path MTUs of RoCE end at 4096, for which both have room.
+LARGEST = (9000, 65535)
+
+
+def of_rdma(found):
+    """Bars of the step rdma."""
+    for name in rdma.BANDWIDTHS:
+        for peer, limits in BESIDE.items():
+            for mtu, limit in limits.items():
+                yield bar(f"{name}, MTU {mtu}: of {peer}'s",
+                          rdma.ratio(found, mtu, f"{name}: {peer}",
+                                     f"{name}: direct put"), limit, "at least")
+    for mtu, way in itertools.product(LARGEST, rdma.OURS):
+        name = rdma.LATENCY
+        yield bar(f"{name}, {way}, MTU {mtu}: of ib_write_lat's",
+                  rdma.ratio(found, mtu, f"{name}: {way}",
+                             f"{name}: ib_write_lat"), 0.6)
+        for name, limit in ((rdma.EACH, 5), (rdma.RATE, 50)):
+            yield bar(f"{name}, {way}, MTU {mtu}: of ib_write_bw's",
+                      rdma.ratio(found, mtu, f"{rdma.RATE}: ib_write_bw",
+                                 f"{name}: {way}"), limit, "at least")
+
+
 def of_loss(found):
     """The bar of the step loss."""
     ours, peer = (found[f"bandwidth of 1 MiB: {how}"]["nanoseconds"]["runs"]
@@ -243,6 +271,8 @@ def judge(figures):
                                  figures["processors"])
     if "links" in figures:
         result += of_links(figures["links"])
+    if "rdma" in figures:
+        result += of_rdma(figures["rdma"])
     if "loss" in figures:
         result += of_loss(figures["loss"])
     if "pacing" in figures:

@@ -38,10 +38,9 @@ do {									\
 	must(inject_);							\
 } while (0)
 
-/* So many share a doorbell. */
-static bool more(unsigned int i, unsigned int n, unsigned int batch)
+static bool more(unsigned int i, unsigned int n)
 {
-	return i + 1 < n && (i + 1) % batch;
+	return i + 1 < n && (i + 1) % op_batch;
 }
 
 /* ---- Messages ----------------------------------------------------------- */
@@ -132,7 +131,7 @@ static void memfifo_stream(unsigned int n, size_t size)
 	for (i = 0; i < n; i++) {
 		struct bgdma_memfifo_attr attr = message(i, size);
 
-		attr.more = more(i, n, BATCH);
+		attr.more = more(i, n);
 		inject(bgdma_memfifo(inj, &attr));
 	}
 	read_word(spins(size));
@@ -177,7 +176,7 @@ static void local_memfifo_stream(unsigned int n, size_t size)
 			struct bgdma_memfifo_attr attr = local_message(i, size);
 			int ret;
 
-			attr.more = more(i, n, BATCH);
+			attr.more = more(i, n);
 			ret = bgdma_local_memfifo(inj, &attr);
 			if (ret == -EAGAIN)
 				break;
@@ -245,7 +244,7 @@ static void put_stream(unsigned int n, size_t size)
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		put(i, size, more(i, n, BATCH));
+		put(i, size, more(i, n));
 	read_word(spins(size));
 }
 
@@ -269,7 +268,7 @@ static void local_copy_stream(unsigned int n, size_t size)
 			.from = { source, place(i, size) },
 			.to = { target, place(i, size) },
 			.rec_counter = arrived,
-			.more = more(i, n, BATCH) }));
+			.more = more(i, n) }));
 	wait_counter(spins(size));
 }
 
@@ -308,7 +307,7 @@ static void get_stream(unsigned int n, size_t size)
 			.dest = peer, .dest_ctx = op_peer.ctx,
 			.queue = op_peer.queue, .count = count,
 			.from = { descs, i * sizeof(struct bgdma_desc) },
-			.more = more(i + count - 1, n, BATCH) }));
+			.more = more(i + count - 1, n) }));
 	}
 	wait_counter(spins(size));
 }
@@ -329,7 +328,7 @@ static void fetch_and_add(unsigned int i, unsigned int n)
 		.count = 1, .operand = 1,
 		.from = { descs, i * WORD }, .to = { op_peer.word_handle, 0 },
 		.counter = fetched, .flags = BGDMA_DESC_FETCH,
-		.more = more(i, n, BATCH) }));
+		.more = more(i, n) }));
 }
 
 /* Each finds what the one before has left. */
@@ -371,7 +370,7 @@ static void combine_stream(unsigned int n, size_t size)
 			.number = CLASS, .length = size,
 			.from = { source, place(i, size) },
 			.to = { target, place(i, size) },
-			.ended = arrived, .more = more(i, n, BATCH) }));
+			.ended = arrived, .more = more(i, n) }));
 	wait_counter(spins(size));
 }
 

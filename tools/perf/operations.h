@@ -46,6 +46,8 @@ struct names {
 
 /* The side that this process is, and what it knows of the other. */
 extern char *op_source, *op_target;
+/* So many messages of a stream share a doorbell, where there are doorbells. */
+extern unsigned int op_batch;
 extern struct names op_peer;
 
 extern const struct method device_methods[], peer_methods[], link_method;

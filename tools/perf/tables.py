@@ -8,6 +8,7 @@ import antipode
 import crossing
 import operations
 import pacing
+import rdma
 import rt
 from spread import spread, totals
 
@@ -140,6 +141,7 @@ def tell(figures):
                          (figures.get("barrier"), of_barriers),
                          (figures.get("collectives"), of_collectives),
                          (figures.get("links"), of_links),
+                         (figures.get("rdma"), rdma.tell),
                          (figures.get("loss"), of_loss),
                          (figures.get("pacing"), pacing.tell),
                          (figures.get("antipode"), antipode.tell),
