@@ -115,24 +115,34 @@ FIXTURE_VARIANT(group) {
 FIXTURE_VARIANT_ADD(group, torus) { .torus = "torus xyz" };
 FIXTURE_VARIANT_ADD(group, mesh) { .torus = "torus none" };
 
-FIXTURE_SETUP(group)
+static inline void members_new(struct member *m, const char *torus)
 {
 	__u32 i;
 
-	partition_new("4x2x1", variant->torus);
+	partition_new("4x2x1", torus);
 	for (i = 0; i < NODES; i++) {
-		member_new(&self->m[i], i);
-		must(bind_with(&self->m[i], GROUP, EVERYBODY));
+		member_new(&m[i], i);
+		must(bind_with(&m[i], GROUP, EVERYBODY));
 	}
 }
 
-FIXTURE_TEARDOWN(group)
+static inline void members_close(struct member *m)
 {
 	__u32 i;
 
 	for (i = 0; i < NODES; i++)
-		if (self->m[i].n.fd >= 0)
-			node_close(&self->m[i].n);
+		if (m[i].n.fd >= 0)
+			node_close(&m[i].n);
+}
+
+FIXTURE_SETUP(group)
+{
+	members_new(self->m, variant->torus);
+}
+
+FIXTURE_TEARDOWN(group)
+{
+	members_close(self->m);
 }
 
 static inline bool is_torus(const struct node *n, unsigned int axis)

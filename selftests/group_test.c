@@ -186,6 +186,30 @@ TEST_F(group, dma7_nobody_but_whom_the_sender_names)
 
 /* ---- Receivers that are full, die, leave ------------------------------ */
 
+/* Members whose copies wait for each other: those of one kernel. */
+FIXTURE(waiting) {
+	struct member m[NODES];
+};
+
+FIXTURE_VARIANT(waiting) {
+	const char *torus;
+};
+
+FIXTURE_VARIANT_ADD(waiting, torus) { .torus = "torus xyz" };
+FIXTURE_VARIANT_ADD(waiting, mesh) { .torus = "torus none" };
+
+FIXTURE_SETUP(waiting)
+{
+	if (links_wanted())
+		SKIP(return, "over links the copies of a deposit do not wait for each other");
+	members_new(self->m, variant->torus);
+}
+
+FIXTURE_TEARDOWN(waiting)
+{
+	members_close(self->m);
+}
+
 /* Numbers for all, until @at's FIFO is full and @m waits for it. */
 static __u32 fill_up(struct member *m, struct member *at)
 {
@@ -210,13 +234,11 @@ static __u32 fill_up(struct member *m, struct member *at)
 	return n;
 }
 
-TEST_F(group, dma7_dma3_a_full_receiver_holds_it_up)
+TEST_F(waiting, dma7_dma3_a_full_receiver_holds_it_up)
 {
 	struct member *m = &self->m[0];
 	__u32 n = fill_up(m, &self->m[2]), i;
 
-	if (links_used())
-		SKIP(return, "over links the copies of a deposit do not wait for each other");
 	ASSERT_LT(0, n);
 	/* Those before it have theirs, once; those behind wait. */
 	ASSERT_EQ(n - 1, number_wait(&self->m[1].rec));
@@ -230,13 +252,11 @@ TEST_F(group, dma7_dma3_a_full_receiver_holds_it_up)
 		EXPECT_EQ(NULL, packet(&self->m[i].rec));
 }
 
-TEST_F(group, dma7_dma2_cancelled_while_it_waits)
+TEST_F(waiting, dma7_dma2_cancelled_while_it_waits)
 {
 	struct member *m = &self->m[0];
 	__u32 n = fill_up(m, &self->m[2]);
 
-	if (links_used())
-		SKIP(return, "over links the copies of a deposit do not wait for each other");
 	ASSERT_LT(0, n);
 	EXPECT_EQ(1, cancel(&m->inj, n - 1, n - 1));
 	EXPECT_EQ(BGDMA_OK, outcome(&m->inj, n - 1));
@@ -255,14 +275,12 @@ TEST_F(group, dma7_x3_a_full_receiver_that_leaves_is_passed_by)
 	EXPECT_EQ(0, m->n.kctl->events_tail);
 }
 
-TEST_F(group, dma7_x3_a_full_receiver_that_dies_is_passed_by)
+TEST_F(waiting, dma7_x3_a_full_receiver_that_dies_is_passed_by)
 {
 	struct member *m = &self->m[0];
 	__u32 n = fill_up(m, &self->m[2]);
 	struct bgdma_event e;
 
-	if (links_used())
-		SKIP(return, "over links the copies of a deposit do not wait for each other");
 	ASSERT_LT(0, n);
 	node_close(&self->m[2].n);
 	EXPECT_EQ(n - 1, number_wait(&self->m[3].rec));
@@ -276,14 +294,12 @@ TEST_F(group, dma7_x3_a_full_receiver_that_dies_is_passed_by)
 }
 
 /* In the middle of a message: the next does not get the rest of it. */
-TEST_F(group, dma7_x3_death_within_a_message)
+TEST_F(waiting, dma7_x3_death_within_a_message)
 {
 	struct member *m = &self->m[0];
 	struct bgdma_desc d = d_memfifo(0, S_FIFO, m->mem.handle, 0, 40000);
 	__u32 offset;
 
-	if (links_used())
-		SKIP(return, "over links the copies of a deposit do not wait for each other");
 	deposit(&d, m, true, GROUP);
 	must(unbind(&self->m[1], GROUP));
 	inject(&m->inj, &d);
@@ -304,15 +320,13 @@ TEST_F(group, dma7_x3_death_within_a_message)
 }
 
 /* Who has the beginning hears that there is no more to come. */
-TEST_F(group, dma7_dma2_cancelled_within_a_message)
+TEST_F(waiting, dma7_dma2_cancelled_within_a_message)
 {
 	struct member *m = &self->m[0], *at = &self->m[2];
 	struct bgdma_desc d = d_memfifo(0, S_FIFO, m->mem.handle, 0, 40000);
 	const struct bgdma_packet *p;
 	__u32 offset = 0;
 
-	if (links_used())
-		SKIP(return, "over links the copies of a deposit do not wait for each other");
 	deposit(&d, m, true, GROUP);
 	must(unbind(&self->m[1], GROUP));
 	inject(&m->inj, &d);
@@ -430,14 +444,12 @@ TEST_F(group, dma7_x3_sender_dies_within_a_message)
 }
 
 /* Or is a member no longer. */
-TEST_F(group, dma7_sender_leaves_within_a_message)
+TEST_F(waiting, dma7_sender_leaves_within_a_message)
 {
 	struct member *m = &self->m[0], *at = &self->m[2];
 	struct bgdma_desc d = d_memfifo(0, S_FIFO, m->mem.handle, 0, BYTES);
 	__u32 offset = 0;
 
-	if (links_used())
-		SKIP(return, "over links the copies of a deposit do not wait for each other");
 	deposit(&d, m, true, GROUP);
 	must(unbind(&self->m[1], GROUP));
 	inject(&m->inj, &d);
