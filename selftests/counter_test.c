@@ -274,6 +274,47 @@ TEST_F(counter, grant_of_several_in_a_row)
 	EXPECT_GT(0, bg_ioctl(b->n.fd, BGDMA_IOC_GRANT, &g));
 }
 
+/* A counter that is leased to @a alone. */
+static struct bgdma_counter_cell *leased(struct end *a, struct end *b, __u32 counter)
+{
+	struct bgdma_counter_cell *c = cell(&b->n, REC, counter);
+
+	store(&c->lease_ctx, a->n.at.ctx);
+	store(&c->lease_peer, a->n.at.rank);
+	store(&b->n.uctl->leases, 1);
+	return c;
+}
+
+/* Who leaves when all has come leaves nobody with an error. */
+TEST_F(counter, dma4_x3_the_end_of_a_lease)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d = d_put_counted(a, b, BGDMA_NONE, b->rc, 8);
+	__u32 missing = counter_new(&b->n, REC, 0), idle = counter_new(&b->n, REC, 0);
+	struct bgdma_event e;
+
+	leased(a, b, b->rc);
+	leased(a, b, missing);
+	leased(a, b, idle);
+	counter_add(&b->n, REC, b->rc, 8);
+	counter_add(&b->n, REC, missing, 16);
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	d.rec_ctr = htole32(missing);
+	EXPECT_EQ(BGDMA_OK, run(&a->inj, &d));
+	EXPECT_TRUE(until(hit(&b->n, REC, b->rc)));
+	EXPECT_TRUE(until(value(&b->n, REC, missing) == 8));
+	node_close(&a->n);
+	ASSERT_TRUE(event_wait(&b->n, BGDMA_EVENT_PEER_DOWN, &e));
+	EXPECT_TRUE(until(counter_error(&b->n, REC, missing)));
+	EXPECT_EQ(BGDMA_E_PEER_DOWN, counter_record(&b->n, REC, missing)->code);
+	EXPECT_EQ(8, value(&b->n, REC, missing));
+	/* Its owner may be about to wait for something. */
+	EXPECT_TRUE(until(counter_error(&b->n, REC, idle)));
+	EXPECT_FALSE(counter_error(&b->n, REC, b->rc));
+	EXPECT_TRUE(hit(&b->n, REC, b->rc));
+	node_new(&a->n, a->n.at.rank);
+}
+
 TEST_F(counter, dma4_leases)
 {
 	struct end *a = &self->a, *b = &self->b;

@@ -301,7 +301,8 @@ int bgdma_counter_clear(struct bgdma_ctx *ctx, unsigned int kind, u32 slot)
  * @first: the first slot to look at
  * @n: slots, of both kinds
  *
- * Every counter that is leased to the peer alone gets an error.
+ * Every counter that is leased to the peer alone gets an error, but one that has
+ * reached zero already.
  *
  * Context: inside a slice.
  * Return: true if there was one.
@@ -329,6 +330,10 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
 			if (!READ_ONCE(ctx->counters[kind][slot].used) ||
 			    READ_ONCE(cell->lease_peer) != peer->rank ||
 			    (id != BGDMA_CTX_ANY && id != peer->ctx))
+				continue;
+			/* All has come, and its owner has yet to see it. */
+			if (READ_ONCE(cell->value) <= 0 &&
+			    bgdma_ring_test_bit(ctx->uctl->hit_zero[kind], slot))
 				continue;
 			bgdma_counter_fail(ctx, kind, slot, 0, &why);
 			any = true;
