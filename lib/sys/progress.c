@@ -114,6 +114,8 @@ static void gone_tell(struct bgdma_endpoint *ep, struct peer *peer)
 	};
 
 	endpoint_forget(ep, peer);
+	/* What has arrived first: it may be all there, since it was last looked at. */
+	rendezvous_progress(ep);
 	requests_fail(ep, info.rank);
 	endpoint_trouble(ep, &info);
 }
