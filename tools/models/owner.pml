@@ -24,6 +24,7 @@
 #define DISOWN_RELEASE	2	/* bgdma_stream_disown() */
 #define DISOWN_BARRIER	3	/* bgdma_stream_disown(), bgdma_doorbell_leave() */
 #define PICK_BARRIER	4	/* bgdma_rq_pick(): its bgdma_busy_get() */
+#define AFTER_BARRIER	5	/* bgdma_stream_wake_after() */
 
 #include "memory.pml"
 
@@ -81,15 +82,33 @@ proctype owner(byte me)
 	fi
 }
 
-/* bgdma_rgq_deliver() */
-proctype sender(byte me)
+inline to_list()
 {
-	lock(SUB);
-	store(TAIL, 1);
-	unlock(SUB);
 	lock(RUN);
 	store(LIST, 1);
 	unlock(RUN)
+}
+
+/*
+ * bgdma_rgq_deliver(), and then bgdma_stream_wake(), or bgdma_stream_wake_after(), which
+ * puts nothing on the list that is owned.
+ */
+proctype sender(byte me)
+{
+	byte owned;
+
+	lock(SUB);
+	store(TAIL, 1);
+	unlock(SUB);
+	if
+	:: to_list()
+	:: barrier(AFTER_BARRIER);
+	   load(OWNED, owned);
+	   if
+	   :: !owned -> to_list()
+	   :: else
+	   fi
+	fi
 }
 
 /* bgdma_thread() */
