@@ -55,7 +55,9 @@ static int until_over(struct member *m, struct hearer *h, struct together *t)
 {
 	if (m->rank == 0 || m->rank == FAR)
 		require_is(0, member_until(m, has_heard, h));
-	require(!h->down || h->code == BGDMA_E_TIMEOUT || h->code == BGDMA_E_LINK_DOWN);
+	/* When it is over they leave, and who is late hears of that, too. */
+	require(!h->down || h->code == BGDMA_E_TIMEOUT || h->code == BGDMA_E_LINK_DOWN ||
+		__atomic_load_n(&t->over, __ATOMIC_ACQUIRE));
 	if (m->rank == 0) {
 		require_is(FAR, h->whom);
 		links_cut(FAR, false);
