@@ -21,7 +21,7 @@ static void set(const char *name, uint32_t value)
 
 void job_begin(char dir[JOB_DIR], uint32_t size)
 {
-	strcpy(dir, "/tmp/bgdma-perf-XXXXXX");
+	snprintf(dir, JOB_DIR, "/tmp/bgdma-perf-XXXXXX");
 	must(mkdtemp(dir) ? 0 : -errno);
 	must(setenv("BGDMA_JOB_DIR", dir, 1) ? -errno : 0);
 	set("BGDMA_SIZE", size);
