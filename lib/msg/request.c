@@ -133,7 +133,9 @@ static void pieces_fill(struct bgdma_msg_request *r)
 		bytes = r->status.length - at;
 		if (bytes > r->pieces[i].iov_len)
 			bytes = r->pieces[i].iov_len;
-		memcpy(r->pieces[i].iov_base, r->data + at, bytes);
+		/* One of no bytes may have no place. */
+		if (bytes)
+			memcpy(r->pieces[i].iov_base, r->data + at, bytes);
 		at += bytes;
 	}
 }
