@@ -385,13 +385,23 @@ static long bgdma_line_cost(struct bgdma_stream *s)
 }
 
 /* One that goes as a whole did not land: it may have been sent. */
-static int bgdma_whole(struct bgdma_stream *s, u32 n, int ret)
+static int bgdma_whole_not_landed(struct bgdma_stream *s, u32 n, int ret)
 {
 	if (ret == BGDMA_STEP_SENT) {
 		s->x.done = n;
 		bgdma_stat_add(s->stats.packets, 1);
 	}
 	return ret;
+}
+
+/* One that goes as a whole: all of it landed, or nothing did. */
+static __always_inline int bgdma_whole(struct bgdma_stream *s, u32 n, int ret)
+{
+	if (unlikely(ret))
+		return bgdma_whole_not_landed(s, n, ret);
+	s->x.done = n;
+	bgdma_message_count(s, n);
+	return BGDMA_STEP_DONE;
 }
 
 /*
@@ -421,11 +431,7 @@ static __always_inline int bgdma_run_inline(struct bgdma_stream *s,
 		*budget -= (long)(train - x->train) * each;
 		x->train = 0;
 	}
-	if (unlikely(ret))
-		return bgdma_whole(s, n, ret);
-	x->done = n;
-	bgdma_message_count(s, n);
-	return BGDMA_STEP_DONE;
+	return bgdma_whole(s, n, ret);
 }
 
 typedef int bgdma_slice_fn(struct bgdma_stream *s, u32 n);
@@ -502,11 +508,7 @@ static __always_inline int bgdma_run_put(struct bgdma_stream *s, long *budget,
 	ret = bgdma_slice_put(s, n, true);
 	if (unlikely(s->x.desc.route & BGDMA_ROUTE_DEPOSIT))
 		*budget -= bgdma_line_cost(s);
-	if (unlikely(ret))
-		return bgdma_whole(s, n, ret);
-	s->x.done = n;
-	bgdma_message_count(s, n);
-	return BGDMA_STEP_DONE;
+	return bgdma_whole(s, n, ret);
 }
 
 /* One slice has room for all that there may be. */
@@ -521,11 +523,7 @@ static int bgdma_run_rget(struct bgdma_stream *s, long *budget, u32 each)
 	ret = bgdma_slice_queue(s, n);
 	if (unlikely(s->x.desc.route & BGDMA_ROUTE_DEPOSIT))
 		*budget -= bgdma_line_cost(s);
-	if (unlikely(ret))
-		return bgdma_whole(s, n, ret);
-	s->x.done = n;
-	bgdma_message_count(s, n);
-	return BGDMA_STEP_DONE;
+	return bgdma_whole(s, n, ret);
 }
 
 static int bgdma_run_atomic(struct bgdma_stream *s, long *budget, u32 each)
@@ -538,19 +536,10 @@ static int bgdma_run_atomic(struct bgdma_stream *s, long *budget, u32 each)
 		ret = bgdma_run_long(s, budget, each, bgdma_slice_atomic,
 				     BGDMA_ATOMIC_SLICE,
 				     BGDMA_ATOMIC_COST / size);
-		goto out;
+	} else {
+		*budget -= each;
+		ret = bgdma_whole(s, n, bgdma_slice_atomic(s, n));
 	}
-	*budget -= each;
-	/* All of it or nothing. */
-	ret = bgdma_slice_atomic(s, n);
-	if (ret == BGDMA_STEP_SENT)
-		return bgdma_whole(s, n, ret);
-	if (ret)
-		goto out;
-	s->x.done = n;
-	bgdma_message_count(s, n);
-	return BGDMA_STEP_DONE;
-out:
 	/* So much was tried in vain, if somebody keeps an element busy. */
 	if (ret == BGDMA_STEP_AGAIN)
 		*budget -= BGDMA_ATOMIC_TRIES * BGDMA_ATOMIC_COST;
