@@ -73,6 +73,28 @@ void bgdma_stream_kill(struct bgdma_stream *s)
 	bgdma_stream_disown(s);
 }
 
+/**
+ * bgdma_stream_leave() - let go of a stream
+ * @s: owned
+ * @pooled: by a thread, which looks at the run list before it sleeps
+ *
+ * Whoever found it owned meanwhile is made up for.
+ *
+ * Context: under RCU: once it is not owned it may be freed.
+ */
+void bgdma_stream_leave(struct bgdma_stream *s, bool pooled)
+{
+	bgdma_stream_disown(s);
+	if (s->kind == BGDMA_KIND_RGET_QUEUE)
+		bgdma_rgq_left(s);
+	if (!bgdma_stream_again(s))
+		return;
+	if (pooled)
+		bgdma_rq_add(s);
+	else
+		bgdma_stream_wake(s);
+}
+
 /* One that does not stop at an error: does it wait? */
 static u32 bgdma_stream_state(const struct bgdma_stream *s)
 {
