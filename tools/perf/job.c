@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Several endpoints in one process: a job by plain variables, which this process
- * joins as often.
+ * A job by plain variables; and one all of which this process is, which joins as
+ * often.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -64,17 +64,23 @@ void job_commit_all(struct job_end *ends, uint32_t size)
 	free(others);
 }
 
-void job_leave(const char *dir, struct job_end *ends, uint32_t size)
+void job_remove(const char *dir)
 {
 	char command[64];
+
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	must(system(command) ? -EIO : 0);
+}
+
+void job_leave(const char *dir, struct job_end *ends, uint32_t size)
+{
 	uint32_t i;
 
 	for (i = 0; i < size; i++)
 		bgdma_endpoint_destroy(ends[i].ep);
 	for (i = 0; i < size; i++)
 		bgdma_job_close(ends[i].job);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	must(system(command) ? -EIO : 0);
+	job_remove(dir);
 }
 
 void job_open(struct job_pair *pair, const struct bgdma_endpoint_attr *attr)

@@ -26,12 +26,15 @@ struct job_pair {
 };
 
 /*
- * A job of so many, in a folder of its own, all of which this process is: each joins
- * on the node of its rank, in the namespace of that number, if there are some.
+ * A job of so many, in a folder of its own: each joins on the node of its rank, in the
+ * namespace of that number, if there are some.
  */
 void job_begin(char dir[JOB_DIR], uint32_t size);
 void job_join(struct job_end *end, uint32_t rank,
 	      const struct bgdma_endpoint_attr *attr);
+void job_remove(const char *dir);
+
+/* All of one that this process is. */
 void job_commit_all(struct job_end *ends, uint32_t size);
 void job_leave(const char *dir, struct job_end *ends, uint32_t size);
 

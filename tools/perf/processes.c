@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,36 +11,27 @@
 
 static void process_run(uint32_t rank, void (*run)(struct process *process))
 {
-	const struct bgdma_job_attr env = { .wiring = "env" };
 	struct process process = { .rank = rank };
-	char number[16];
+	struct job_end *end = &process.end;
 
-	netns_enter(rank);
-	snprintf(number, sizeof(number), "%u", rank);
-	must(setenv("BGDMA_RANK", number, 1) ? -errno : 0);
-	must(bgdma_job_open(&process.job, &env));
-	must(bgdma_endpoint_create(&process.ep, &(struct bgdma_endpoint_attr){
-			.job = process.job, .partition = PARTITION }));
-	must(bgdma_coll_create(&process.coll, process.ep, process.job));
-	must(bgdma_endpoint_commit(process.ep, NULL));
+	job_join(end, rank, &(struct bgdma_endpoint_attr){ 0 });
+	must(bgdma_coll_create(&process.coll, end->ep, end->job));
+	must(bgdma_endpoint_commit(end->ep, NULL));
 	run(&process);
-	bgdma_endpoint_destroy(process.ep);
-	bgdma_job_close(process.job);
+	bgdma_endpoint_destroy(end->ep);
+	bgdma_job_close(end->job);
 	exit(0);
 }
 
 void processes_run(uint32_t size, void (*run)(struct process *process))
 {
-	char dir[] = "/tmp/bgdma-perf-XXXXXX", text[64];
+	char dir[JOB_DIR];
 	pid_t *pid = calloc(size, sizeof(*pid));
 	uint32_t rank;
 	int status;
 
 	must(pid ? 0 : -ENOMEM);
-	must(mkdtemp(dir) ? 0 : -errno);
-	must(setenv("BGDMA_JOB_DIR", dir, 1) ? -errno : 0);
-	snprintf(text, sizeof(text), "%u", size);
-	must(setenv("BGDMA_SIZE", text, 1) ? -errno : 0);
+	job_begin(dir, size);
 	fflush(stdout);
 	for (rank = 0; rank < size; rank++) {
 		pid[rank] = fork();
@@ -54,8 +44,7 @@ void processes_run(uint32_t size, void (*run)(struct process *process))
 		must(status ? -EIO : 0);
 	}
 	free(pid);
-	snprintf(text, sizeof(text), "rm -rf %s", dir);
-	must(system(text) ? -EIO : 0);
+	job_remove(dir);
 }
 
 void processes_take(const struct process *process,

@@ -13,8 +13,7 @@
 /* What a process has. */
 struct process {
 	uint32_t rank;
-	struct bgdma_job *job;
-	struct bgdma_endpoint *ep;
+	struct job_end end;
 	struct bgdma_coll *coll;
 };
 
