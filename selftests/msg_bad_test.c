@@ -28,6 +28,9 @@ static int bad_calls(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, member_open(&t.m, NULL));
 	require_is(-EINVAL, bgdma_msg_create(&msg, t.m.ep,
 			&(struct bgdma_msg_attr){ .eager_bytes = 40000 }));
+	require_is(-EINVAL, bgdma_msg_create(&msg, t.m.ep,
+			&(struct bgdma_msg_attr){
+			.in_flight = BGDMA_IN_FLIGHT_MAX + 1 }));
 	require_is(0, bgdma_msg_create(&t.msg, t.m.ep, NULL));
 	require_is(-EEXIST, bgdma_msg_create(&msg, t.m.ep, NULL));
 	require_is(-ENOTCONN, bgdma_msg_send(t.msg, mem, 1, 0, 0, 0));

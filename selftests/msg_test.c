@@ -80,6 +80,77 @@ TEST(msg_all_sizes)
 	EXPECT_TRUE(job_run(2, all_sizes, &attr, -1));
 }
 
+/* ---- SP-10: in how many portions, and how many at a time ---------------- */
+
+#define PACED	40000	/* bytes */
+
+struct paced {
+	struct bgdma_endpoint_attr ep;
+	struct bgdma_msg_attr msg;
+	uint32_t portions, in_flight;	/* that it is to have */
+};
+
+static uint64_t packets_read(const struct talker *t)
+{
+	struct bgdma_endpoint_stats stats;
+
+	bgdma_endpoint_stats(t->m.ep, &stats);
+	return stats.packets;
+}
+
+/* Each portion is a packet to the target, and each chain ends by one to the origin. */
+static int paced(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct paced *p = arg;
+	struct talker t = { 0 };
+	uint64_t packets, least;
+
+	(void)size;
+	require_is(0, talker_open(&t, p->ep, &p->msg));
+	text_fill(out, PACED, 0, 0);
+	if (rank == 0)
+		require_is(0, bgdma_msg_send(t.msg, out, PACED, 1, 0, 0));
+	else
+		require_is(0, bgdma_msg_recv(t.msg, in, PACED, 0, 0, 0, NULL));
+	packets = packets_read(&t);
+	least = p->in_flight;
+	if (rank == 1) {
+		require(text_is(in, PACED, 0, 0));
+		/* The announcement is one, too. */
+		least = 1 + (p->portions > 1 ? p->portions : 0);
+	}
+	/* Credit may have come, and what the fence sends. */
+	require(packets >= least && packets <= least + 2);
+	return talker_close(&t);
+}
+
+#define PACING .ep = { .pacing = BGDMA_PACING_ON, .pacing_portion = 4000,	\
+		       .pacing_hops = BGDMA_PACING_ANY, .pacing_max = 20000,	\
+		       .portions = BGDMA_PORTIONS_PACKETS }
+
+TEST(sp10_portions_of_messages)
+{
+	static struct paced rows[] = {
+		{ .portions = 1 },
+		{ PACING, .portions = 10, .in_flight = 5 },
+		{ PACING, .msg.in_flight = 2, .portions = 10, .in_flight = 2 },
+		{ PACING, .msg.portion = 2000, .portions = 20, .in_flight = 1 },
+		{ PACING, .msg.portion = 2000, .msg.in_flight = 4,
+		  .portions = 20, .in_flight = 4 },
+		/* What is shorter than that is not cut by the endpoint. */
+		{ PACING, .msg.portion = PACED, .portions = 1 },
+		{ PACING, .msg.portion = BGDMA_PORTION_WHOLE, .portions = 1 },
+	};
+	unsigned int i;
+
+	partition_new("2x1x1", "");
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		rows[i].ep.pacing_size = BGDMA_PACING_ANY;
+		EXPECT_TRUE(job_run(2, paced, &rows[i], -1))
+			TH_LOG("row %u", i);
+	}
+}
+
 static int to_itself(uint32_t rank, uint32_t size, void *arg)
 {
 	struct bgdma_msg_request *r;

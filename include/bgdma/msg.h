@@ -71,12 +71,15 @@ struct bgdma_msg_message;
  *	peers together; 0: BGDMA_UNEXPECTED_BYTES, or 16 MiB. Each peer has an
  *	equal part, of which a message takes its length and 384 bytes; one that
  *	finds none goes by rendezvous, whatever its length
- * @portion: bytes; longer messages cross in portions (SP-1); 0: in one piece
+ * @portion: bytes; longer messages cross in portions (SP-1), shorter ones in one
+ *	piece; BGDMA_PORTION_WHOLE: all do that; 0: as the endpoint's @pacing says
  * @busy: calls that wait spin, and never sleep
  * @announced: messages that can be announced and not yet received, of all
  *	peers together, for each of which 384 bytes are kept; 0: BGDMA_ANNOUNCED,
  *	or 131,072. Each peer has an equal part, up to 32,768; beyond it, messages
  *	wait at their sender
+ * @in_flight: portions of a message at a time, up to BGDMA_IN_FLIGHT_MAX; 0: one,
+ *	or where the endpoint says the portion, what it says
  */
 struct bgdma_msg_attr {
 	uint32_t eager_bytes;
@@ -84,6 +87,7 @@ struct bgdma_msg_attr {
 	uint64_t portion;
 	bool busy;
 	uint32_t announced;
+	uint32_t in_flight;
 };
 
 /* bgdma_msg_create() of a program whose attr has @size bytes. */

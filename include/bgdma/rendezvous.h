@@ -22,7 +22,6 @@ BGDMA_BEGIN_DECLS
 /* Bytes of one message, and portions of a paced one. */
 #define BGDMA_RENDEZVOUS_MAX	(8ULL * BGDMA_LENGTH_MAX)
 #define BGDMA_PORTIONS_MAX	32767
-#define BGDMA_PORTION_WHOLE	UINT64_MAX
 
 /**
  * typedef bgdma_done_fn - a rendezvous has ended

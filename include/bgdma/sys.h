@@ -135,6 +135,12 @@ enum bgdma_portions {
 /* Portions of a message that can be in flight. */
 #define BGDMA_IN_FLIGHT_MAX	32
 
+/* Of bytes of a portion: the message crosses in one piece, whatever pacing says. */
+#define BGDMA_PORTION_WHOLE	UINT64_MAX
+
+/* Of a bound of pacing: 0, so that it bounds nothing. */
+#define BGDMA_PACING_ANY	UINT32_MAX
+
 /* Rank of a process that is not of the job. */
 #define BGDMA_STRANGER		0xffffffffU
 
@@ -195,7 +201,8 @@ typedef void bgdma_trouble_fn(void *arg, const struct bgdma_trouble_info *info);
  *	of more than @pacing_size bytes, to nodes more than @pacing_hops hops
  *	away, or whose coordinates differ in more than @pacing_dims. What is 0
  *	here and below is what the variable BGDMA_PACING_HOPS, _DIMS, _SIZE,
- *	_PORTION or _MAX says; else:
+ *	_PORTION or _MAX says. BGDMA_PACING_ANY is for no hops, dimensions or
+ *	bytes at all. Else:
  * @pacing_hops: 4
  * @pacing_dims: 1
  * @pacing_size: 65,536

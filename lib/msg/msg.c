@@ -45,7 +45,8 @@ static int attr_complete(struct bgdma_msg *msg)
 			     UNEXPECTED_DEFAULT);
 	if (!ret)
 		ret = option(&announced, "BGDMA_ANNOUNCED", ANNOUNCED_DEFAULT);
-	if (ret || eager > EAGER_MAX || announced > UINT32_MAX)
+	if (ret || eager > EAGER_MAX || announced > UINT32_MAX ||
+	    a->in_flight > BGDMA_IN_FLIGHT_MAX)
 		return -EINVAL;
 	a->eager_bytes = (uint32_t)eager;
 	a->announced = (uint32_t)announced;

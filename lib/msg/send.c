@@ -78,6 +78,14 @@ static int nothing_create(struct bgdma_msg *msg)
 	return ret;
 }
 
+/* 0: as the endpoint's pacing says */
+static uint64_t portion_of(const struct bgdma_msg *msg, uint64_t length)
+{
+	uint64_t portion = msg->attr.portion;
+
+	return portion && length <= portion ? BGDMA_PORTION_WHOLE : portion;
+}
+
 static int announce(struct bgdma_msg_request *r, struct msg_peer *peer)
 {
 	struct bgdma_msg *msg = r->msg;
@@ -102,8 +110,8 @@ static int announce(struct bgdma_msg_request *r, struct msg_peer *peer)
 				return -ENOBUFS;
 			a.data = r->data;
 		}
-		if (r->length > msg->attr.portion)
-			a.portion = msg->attr.portion;
+		a.portion = portion_of(msg, r->length);
+		a.in_flight = msg->attr.in_flight;
 	}
 	ret = bgdma_rendezvous_send(msg->ep, &a);
 	if (ret == -EFAULT && !r->owned) {

@@ -7,14 +7,12 @@
 
 #include "option.h"
 
-int option_complete(const struct option *o)
+static int option_find(const struct option *o)
 {
 	const char *text = getenv(o->variable);
 	unsigned long number;
 	char *end;
 
-	if (*o->value)
-		return 0;
 	*o->value = o->otherwise;
 	if (!text || !*text)
 		return 0;
@@ -23,5 +21,14 @@ int option_complete(const struct option *o)
 	if (*text == '-' || *end || errno || number > UINT32_MAX)
 		return -EINVAL;
 	*o->value = (uint32_t)number;
+	return 0;
+}
+
+int option_complete(const struct option *o)
+{
+	if (*o->value == OPTION_NONE)
+		*o->value = 0;
+	else if (!*o->value)
+		return option_find(o);
 	return 0;
 }

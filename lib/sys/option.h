@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 
+/* What a program says that wants 0. */
+#define OPTION_NONE	UINT32_MAX
+
 struct option {
 	const char *variable;
 	uint32_t *value;	/* 0: it is open */

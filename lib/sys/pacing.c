@@ -10,6 +10,8 @@
 
 #define RACK		1024		/* nodes */
 
+_Static_assert(BGDMA_PACING_ANY == OPTION_NONE, "0 is what is asked for");
+
 static uint32_t bytes_in_flight(uint32_t racks)
 {
 	if (racks >= 8)
