@@ -34,6 +34,7 @@ static const struct {
 	{ "msg", msg, "tagged messages, and matching among few and many" },
 	{ "switch", eager_switch, "tagged messages of growing length, eager and by rendezvous" },
 	{ "long", sys_long, "messages by rendezvous and chains beside raw puts" },
+	{ "portions", sys_portions, "chains by size of a portion and portions in flight" },
 	{ "pingpong", ping_pong, "8-byte messages to and fro, and an ioctl's time" },
 	{ "bandwidth", bandwidth, "times of puts of 1 and 4 MiB beside their peers" },
 	{ "idle", idle, "what runs while nothing is to do, and memory" },

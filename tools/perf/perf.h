@@ -132,6 +132,7 @@ void scale(void);
 void share(void);
 void sys_small(void);
 void sys_long(void);
+void sys_portions(void);
 void msg(void);
 void eager_switch(void);
 

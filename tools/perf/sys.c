@@ -15,6 +15,7 @@
 #define MIB		(1UL << 20)
 #define LONG_MAX_BYTES	(64 * MIB)
 #define PORTION		(64UL << 10)
+#define SWEEP_BYTES	(4 * MIB)
 #define CROWD		10000U
 #define CROWD_BYTES	256U
 
@@ -407,4 +408,34 @@ void sys_long(void)
 	take_crowd();
 	job_close(&many.job);
 	job_close(&few.job);
+}
+
+/* By what pacing's defaults are chosen: see --netns for the same over links. */
+void sys_portions(void)
+{
+	static const unsigned int kib[] = { 4, 8, 16, 32, 64, 128 };
+	static const unsigned int in_flight[] = { 1, 2, 4, 8 };
+	enum { SIZES = 6, WINDOWS = 4, ALL = SIZES * WINDOWS };
+	struct transfer put = { &normal, SWEEP_BYTES, 0, 0 }, chain[ALL];
+	struct subject subjects[1 + ALL] = {
+		{ "4 MiB, put", raw_puts, &put, 1 },
+	};
+	char names[ALL][32];
+	unsigned int i;
+
+	side_open(&normal, 0, SWEEP_BYTES);
+	raw_open(&normal);
+	source_fill(&normal, SWEEP_BYTES);
+	for (i = 0; i < ALL; i++) {
+		chain[i] = put;
+		chain[i].portion = kib[i / WINDOWS] * 1024UL;
+		chain[i].in_flight = in_flight[i % WINDOWS];
+		snprintf(names[i], sizeof(names[i]), "%u KiB, %u in flight",
+			 kib[i / WINDOWS], in_flight[i % WINDOWS]);
+		subjects[1 + i] = (struct subject){ names[i], rendezvous,
+						    &chain[i], 1 };
+	}
+	subjects_take(subjects, 1 + ALL, runs(RUNS));
+	data_check(&normal, SWEEP_BYTES);
+	job_close(&normal.job);
 }

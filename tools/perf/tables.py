@@ -8,6 +8,7 @@ import antipode
 import crossing
 import operations
 import pacing
+import portions
 import rdma
 import rt
 from spread import spread, totals
@@ -144,6 +145,7 @@ def tell(figures):
                          (figures.get("rdma"), rdma.tell),
                          (figures.get("loss"), of_loss),
                          (figures.get("pacing"), pacing.tell),
+                         (figures.get("portions"), portions.tell),
                          (figures.get("antipode"), antipode.tell),
                          (figures.get("share"), of_share),
                          (figures.get("scale"), of_instructions),
