@@ -216,8 +216,10 @@ static bool receive(struct side *side, const char *order)
 	struct bgdma_counter_stats s;
 
 	bgdma_counters_used(side->ep, BGDMA_RECEPTION, &s);
-	printf("%" PRIu32 " of %u as they were sent, %" PRIu64
-	       " with a counter of their own\n", good, wanted, s.exclusive);
+	/* Who finds none of its own shares one at once. */
+	printf("%" PRIu32 " of %u as they were sent; none waited for a counter: %"
+	       PRIu64 " had one of their own, %" PRIu64 " shared one\n", good,
+	       wanted, s.exclusive, s.shared);
 	return good == wanted && s.exclusive + s.shared == wanted;
 }
 
