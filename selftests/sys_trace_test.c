@@ -381,6 +381,45 @@ static void portions_paced(struct __test_metadata *_metadata,
 	}
 }
 
+/*
+ * SP-3a, SP-4: the O's are filled before anything fetches them, through the FIFO of
+ * the remote gets that start the chains, and deterministically.
+ */
+static void fill_is_first(struct __test_metadata *_metadata)
+{
+	const struct step *fill = step_next(NULL, FETCH, 1, "put", false, 0);
+	const struct step *done = step_next(NULL, EXECUTE, 1, "put", false, 0);
+	const struct step *s = NULL;
+
+	ASSERT_TRUE(fill && done);
+	EXPECT_EQ(0, fill->route);
+	while ((s = step_next(s, FETCH, 1, "remote-get", false, 0))) {
+		EXPECT_LT(fill, s);
+		EXPECT_EQ(fill->queue, s->queue);
+		EXPECT_EQ(0, s->route);
+	}
+	EXPECT_LT(done, step_next(NULL, EXECUTE, 0, "remote-get", true, PAIRS));
+}
+
+/*
+ * SP-4, SP-6, SP-7: what the origin's engine is brought is {T, D} or {D, L}: the fetch
+ * of the next goes before the portion.
+ */
+static void pairs_are(struct __test_metadata *_metadata)
+{
+	const struct step *s = NULL, *second;
+	bool linked;
+
+	while ((s = step_next(s, FETCH, 0, NULL, true, PAIRS))) {
+		second = step_next(s, FETCH, 0, NULL, true, PAIRS);
+		ASSERT_NE(NULL, second);
+		linked = !strcmp(s->op, "remote-get");
+		EXPECT_STREQ(linked ? "remote-get" : "put", s->op);
+		EXPECT_STREQ(linked ? "put" : "local-memfifo", second->op);
+		s = second;
+	}
+}
+
 /* SP-7: what tells the origin's core is fenced, and of no core's sending. */
 static void ends_are(struct __test_metadata *_metadata, unsigned int chains)
 {
@@ -407,6 +446,8 @@ static void chain_is(struct __test_metadata *_metadata, struct message m,
 	EXPECT_EQ(2 + chains + 2 * linked + portions + chains, executed());
 	EXPECT_GE(4 * portions, executed());
 	portions_equal(_metadata, &m, portions);
+	fill_is_first(_metadata);
+	pairs_are(_metadata);
 	portions_paced(_metadata, chains);
 	ends_are(_metadata, chains);
 	counters_named(_metadata);
