@@ -44,6 +44,47 @@ TEST(sp3_to_sp8_any_number_of_portions)
 	EXPECT_TRUE(job_run(2, portions, &attr, -1));
 }
 
+/*
+ * Who has little room takes portions as long as the others would be, so fewer: each
+ * is a packet here, and can be counted.
+ */
+static int little_room(uint32_t rank, uint32_t size, void *arg)
+{
+	static const uint64_t rooms[] = { 2500, 1000, 1001, 99999, 10 };
+	static const uint64_t packets[] = { 3, 1, 2, 100, 1 };
+	static struct module module;
+	static uint8_t mem[100000 + 1];
+	struct bgdma_endpoint_stats before, after;
+	uint64_t announced;
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	for (i = 0; i < ARRAY_SIZE(rooms); i++) {
+		bgdma_endpoint_stats(module.m.ep, &before);
+		announced = module.announced.is;
+		require_is(0, message_cross(&module,
+				(struct bgdma_rendezvous_attr){ .word = i,
+				.length = 100000, .portion = 1000, .data = mem,
+				.portions = BGDMA_PORTIONS_PACKETS },
+				rooms[i]));
+		bgdma_endpoint_stats(module.m.ep, &after);
+		/* In one piece it comes by a put. */
+		if (rank == 1)
+			require_is(packets[i] > 1 ? packets[i] : 0,
+				   after.packets - before.packets -
+				   (module.announced.is - announced));
+	}
+	return module_close(&module);
+}
+
+TEST(sp3_little_room_makes_few_portions)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, little_room, NULL, -1));
+}
+
 /* A process that is its own target. */
 static int to_itself(uint32_t rank, uint32_t size, void *arg)
 {

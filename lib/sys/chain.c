@@ -212,7 +212,8 @@ static uint64_t portion_bytes(uint64_t bytes, uint32_t offered)
 
 void chain_divide(struct request *r)
 {
-	r->portion = portion_bytes(r->bytes, r->rts.portions);
+	/* As long as the origin makes them, however little is taken. */
+	r->portion = portion_bytes(r->announced, r->rts.portions);
 	r->portions = (uint32_t)((r->bytes + r->portion - 1) / r->portion);
 	if (r->portions > 1)
 		r->chains = chains_of(r->rts.in_flight, r->portions);
