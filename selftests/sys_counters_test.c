@@ -125,4 +125,71 @@ TEST(lc6_counters_are_granted_in_the_order_asked)
 	EXPECT_TRUE(job_run(2, order, NULL, -1));
 }
 
+/* ---- What one that was cancelled leaves ---------------------------------- */
+
+/* Of the first counter, which all share. */
+static int shared_is(struct module *module, unsigned int kind, int64_t value)
+{
+	const struct bgdma_counter_view *v;
+	struct bgdma_counter *own;
+
+	require_is(0, bgdma_counter_alloc(bgdma_endpoint_ctx(module->m.ep),
+					  kind, &own));
+	v = bgdma_counter_view(own);
+	require_is(value, load(&(v->cell - v->slot)->value));
+	return bgdma_counter_free(own);
+}
+
+static int cancels(struct module *module, bool *heard)
+{
+	uint32_t id;
+
+	require_is(0, announce_next(module, 0));
+	require_is(0, bgdma_rendezvous_send(module->m.ep,
+			&(struct bgdma_rendezvous_attr){ .dest = 1, .word = 1,
+			.operation = module->rts, .length = BYTES,
+			.data = mem[1], .done = on_done, .arg = module,
+			.id = &id }));
+	require_is(0, bgdma_rendezvous_cancel(module->m.ep, id));
+	require_is(0, until_count(module, &module->ended, 1));
+	require_is(-ECANCELED, module->last);
+	/* The other goes on, and nobody waited for its end. */
+	require_is(0, shared_is(module, BGDMA_INJECTION, BYTES));
+	store(heard, true);
+	return until_count(module, &module->done, 1);
+}
+
+static int takes(struct module *module, bool *heard)
+{
+	require_is(0, until_count(module, &module->announced, 2));
+	while (!load(heard))
+		bgdma_endpoint_wait(module->m.ep, 1000000);
+	require_is(0, take_into(module, 1));
+	require_is(0, until_count(module, &module->ended, 1));
+	require_is(-ECANCELED, module->last);
+	require_is(0, shared_is(module, BGDMA_RECEPTION, 0));
+	require_is(0, take_into(module, 0));
+	return until_count(module, &module->done, 1);
+}
+
+static int left(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			.counters = BGDMA_COUNTERS_SHARED }));
+	require_is(0, rank ? takes(&module, arg) : cancels(&module, arg));
+	require_is(0, bgdma_job_fence(module.m.job));
+	return module_close(&module);
+}
+
+TEST(lc3_what_was_cancelled_leaves_a_shared_counter)
+{
+	bool *heard = shared(sizeof(*heard));
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, left, heard, -1));
+}
+
 TEST_HARNESS_MAIN

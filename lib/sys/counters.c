@@ -89,9 +89,9 @@ static bool engines_wait(struct bgdma_endpoint *ep)
 }
 
 /*
- * What messages that failed have left on the shared counter leaves it with the
- * last of those that are there now. The count is for people: nobody's end is
- * decided by it.
+ * What messages that failed have left on the shared counter, if nobody knows how
+ * much that is, leaves it with the last of those that are there now. The count is
+ * for people: nobody's end is decided by it.
  */
 static void pool_settle(struct pool *pool, bool waited)
 {
@@ -143,6 +143,14 @@ uint32_t pool_take(struct bgdma_endpoint *ep, struct pool *pool,
 	return bgdma_counter_lease(counter, peer->node, peer->ctx);
 }
 
+/* What is left of one that failed, if that is known: nothing of it has moved. */
+static int64_t untouched(const struct request *r)
+{
+	if (r->target)
+		return r->begun || r->filled ? 0 : (int64_t)r->put;
+	return r->declined ? (int64_t)r->announced : 0;
+}
+
 void pool_give(struct bgdma_endpoint *ep, struct pool *pool, struct request *r,
 	       bool failed)
 {
@@ -150,6 +158,8 @@ void pool_give(struct bgdma_endpoint *ep, struct pool *pool, struct request *r,
 	struct bgdma_counter *counter = pool->counter[r->counter];
 
 	if (!r->exclusive) {
+		if (failed)
+			bgdma_counter_add(counter, -untouched(r));
 		pool->sharing--;
 		pool->dirty |= failed;
 		ep->unsettled |= pool->dirty && !pool->sharing;

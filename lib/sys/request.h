@@ -44,6 +44,7 @@ struct queue {
  * @copied: target: of those, from packets
  * @serial: origin: of the RTS, among those to this peer
  * @twin: target: the next that could have the same origin, see request.c
+ * @declined: origin: the target had not accepted it when it was cancelled
  * @stopped: a chain that ended told that it was stopped
  * @halted: target: its chains were told to stop
  * @doubt: target of a paced message: it may have lost a descriptor
@@ -64,6 +65,7 @@ struct request {
 	bool packets;
 	bool took;
 	bool zero;
+	bool declined;
 	bool suspect;
 	bool stopped;
 	bool halted;
