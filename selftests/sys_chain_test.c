@@ -320,6 +320,94 @@ TEST(sp2_an_unfilled_descriptor_is_an_error)
 	EXPECT_TRUE(job_run(2, rogue, NULL, -1));
 }
 
+/*
+ * An O is damaged before the chain gets there: both sides name its portion. Packets
+ * that the target does not read hold the chain up until then.
+ */
+#define DAMAGED		200U
+
+static int descriptor_damage(struct module *module)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(module->m.ep);
+	const struct bgdma_peer *origin = bgdma_endpoint_peer(module->m.ep, 0);
+	const struct bgdma_rts *rts = &module->kept[0];
+	struct bgdma_inj_fifo *fifo;
+	struct bgdma_region *region;
+
+	require_is(0, bgdma_inj_create(ctx, NULL, &fifo));
+	require_is(0, bgdma_region_alloc(ctx, sizeof(struct bgdma_desc),
+					 BGDMA_LOCAL_READ, &region));
+	memset(bgdma_region_addr(region), 0xc8, sizeof(struct bgdma_desc));
+	require_is(0, bgdma_put(fifo, &(struct bgdma_put_attr){
+			.dest = origin->node, .dest_ctx = origin->ctx,
+			.length = sizeof(struct bgdma_desc),
+			.from = { region, 0 }, .to = { rts->chain_region,
+			rts->chain_offset + (DAMAGED - 1) *
+					    sizeof(struct bgdma_desc) } }));
+	require_is(0, bgdma_inj_wait(fifo, bgdma_inj_next(fifo),
+				     BGDMA_SPIN_THEN_SLEEP,
+				     (int64_t)PATIENCE_NS));
+	require_is(0, bgdma_inj_destroy(fifo));
+	return bgdma_region_free(region);
+}
+
+struct damage {
+	struct bgdma_endpoint_attr attr;
+	bool late;		/* the origin told after the target had given up */
+};
+
+static int damaged(uint32_t rank, uint32_t size, void *arg)
+{
+	struct damage *d = arg;
+	static uint8_t mem[1000000];
+	static struct module module;
+
+	(void)size;
+	require_is(0, module_open(&module, d->attr));
+	if (rank == 0) {
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .length = sizeof(mem), .data = mem,
+				.portions = BGDMA_PORTIONS_PACKETS,
+				.portion = 4000 }));
+	} else {
+		require_is(0, take_next(&module, 0, (struct bgdma_accept_attr){
+				.length = sizeof(mem), .data = mem }));
+		require_is(0, descriptor_damage(&module));
+	}
+	require_is(0, until_count(&module, &module.ended, 1));
+	if (module.last == -ECONNABORTED) {
+		d->late = true;
+	} else {
+		require_is(bgdma_code_errno(BGDMA_E_OP), module.last);
+		require_is(DAMAGED, module.portion);
+	}
+	return module_close(&module);
+}
+
+/* Until the origin had the processor in time. */
+static bool damaged_run(struct damage *d)
+{
+	unsigned int tries = 0;
+	bool good;
+
+	do {
+		d->late = false;
+		good = job_run(2, damaged, d, -1);
+	} while (good && d->late && ++tries < TRIES);
+	return good && !d->late;
+}
+
+TEST(sp3a_both_sides_name_the_portion_of_a_damaged_descriptor)
+{
+	struct damage *d = shared(sizeof(*d));
+
+	partition_new("2x1x1", "");
+	d->attr.control_bytes = 65536;
+	EXPECT_TRUE(damaged_run(d));
+	d->attr.counters = BGDMA_COUNTERS_SHARED;
+	EXPECT_TRUE(damaged_run(d));
+}
+
 /* One side dies in the middle of chains. */
 static int death(uint32_t rank, uint32_t size, void *arg)
 {

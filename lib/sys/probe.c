@@ -98,7 +98,8 @@ void probe_begin(struct bgdma_endpoint *ep, uint32_t rank, uint64_t before)
 
 /*
  * A round is over. One that was told to stop is known to have done so, though its
- * origin, who tells of it, may not make progress.
+ * origin, who tells of it, may not make progress. Of another the origin may find
+ * which descriptor it was, and tell (SP-3a).
  *
  * Return: there is still a chain in doubt.
  */
@@ -113,11 +114,13 @@ static bool round_count(struct bgdma_endpoint *ep, struct peer *peer)
 			continue;
 		/* Until all its chains are on their way it cannot end. */
 		r->rounds += r->answered;
-		if (r->rounds > r->portions / r->chains + 2ULL)
-			request_fail(ep, r, r->halted ? BGDMA_E_CANCELLED :
-							BGDMA_E_ABORTED, 0);
-		else
+		if (r->rounds <= r->portions / r->chains + 2ULL)
 			left = true;
+		else if (r->halted)
+			request_fail(ep, r, BGDMA_E_CANCELLED, 0);
+		else
+			request_suspect(ep, r, BGDMA_E_ABORTED, 0,
+					sys_now_ns() + EVENT_NS);
 	}
 	return left;
 }

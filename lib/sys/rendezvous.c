@@ -18,9 +18,6 @@
 #include "internal.h"
 #include "wire.h"
 
-/* How long after a counter's error its event may come. */
-#define EVENT_NS	200000000
-
 /* ---- Memory ------------------------------------------------------------ */
 
 int request_grant(struct bgdma_endpoint *ep, const struct request *r,
