@@ -125,6 +125,7 @@ struct stopped {
 	volatile uint32_t ready[2];	/* set-up is done */
 	volatile uint32_t go;		/* both go on */
 	volatile pid_t pid[2];
+	uint32_t node[2], ctx[2];
 	volatile int result;		/* of the watcher; -1: none yet */
 	uint8_t mem[BIG];		/* where it lands */
 };
@@ -171,24 +172,25 @@ static int stop_both(struct stopped *s)
 	return message_is(s->mem, BIG, 1) ? 0 : 4;
 }
 
-static void watch(struct stopped *s)
+static void watch(struct stopped *s, int (*what)(struct stopped *s))
 {
-	s->result = stop_both(s);
+	s->result = what(s);
 	s->go = 1;
 	kill(s->pid[0], SIGCONT);
 	kill(s->pid[1], SIGCONT);
 }
 
-static bool stopped_once(struct stopped *s)
+static bool watched(struct stopped *s, member_fn *fn,
+		    int (*what)(struct stopped *s))
 {
 	memset(s, 0, sizeof(*s));
 	memset(s->mem, 0xee, BIG);
 	s->result = -1;
 	if (!must(fork())) {
-		watch(s);
+		watch(s, what);
 		_exit(0);
 	}
-	return job_run(2, until_stopped, s, -1);
+	return job_run(2, fn, s, -1);
 }
 
 /* Whoever is to stop them may come too late where others have the processors. */
@@ -199,7 +201,101 @@ TEST(sp9_both_processes_are_stopped)
 
 	partition_new("2x1x1", "");
 	do {
-		ASSERT_TRUE(stopped_once(s));
+		ASSERT_TRUE(watched(s, until_stopped, stop_both));
+	} while (s->result == LATE && ++tries < TRIES);
+	EXPECT_EQ(0, s->result);
+}
+
+/*
+ * In packets: up to the room in the FIFO, and the rest when the core reads on. Each
+ * stops itself, the target when it has just accepted.
+ */
+#define PACKETS		20000U
+#define PACKET		32U	/* bytes of a portion, and so of a packet */
+
+static int until_full(uint32_t rank, uint32_t size, void *arg)
+{
+	static uint8_t mem[PACKETS * PACKET];
+	static struct module module;
+	struct stopped *s = arg;
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			.control_bytes = 1 << 20 }));
+	s->node[rank] = bgdma_ctx_info(bgdma_endpoint_ctx(module.m.ep))->rank;
+	s->ctx[rank] = bgdma_ctx_info(bgdma_endpoint_ctx(module.m.ep))->ctx;
+	s->pid[rank] = getpid();
+	message_fill(mem, rank ? 0 : sizeof(mem), 1);
+	if (rank == 0) {
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .length = sizeof(mem), .data = mem,
+				.portions = BGDMA_PORTIONS_PACKETS,
+				.portion = PACKET }));
+	} else {
+		while (!load(&s->go))
+			sched_yield();
+		require_is(0, take_next(&module, 0, (struct bgdma_accept_attr){
+				.length = sizeof(mem), .data = mem }));
+	}
+	raise(SIGSTOP);
+	require_is(0, until_count(&module, &module.done, 1));
+	require(rank == 0 || message_is(mem, sizeof(mem), 1));
+	return module_close(&module);
+}
+
+static bool is_stopped(pid_t pid)
+{
+	char path[64], state = 0;
+	FILE *stat;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	stat = fopen(path, "re");
+	if (!stat)
+		return false;
+	if (fscanf(stat, "%*d %*s %c", &state) != 1)
+		state = 0;
+	fclose(stat);
+	return state == 'T';
+}
+
+static void seen_waiting(struct nlattr **attrs, void *arg)
+{
+	/* Of the control way: the first. */
+	if (nla_get_u32(attrs[BGDMA_A_FIFO_KIND]) == BGDMA_KIND_REC_FIFO &&
+	    nla_get_u32(attrs[BGDMA_A_FIFO_ID]) == 0)
+		*(long *)arg = !!attrs[BGDMA_A_FIFO_SENDERS_WAIT];
+}
+
+static long is_full(const struct stopped *s)
+{
+	long wait = -1;
+
+	return seen_of(s->node[1], s->ctx[1], BGDMA_CMD_FIFO_GET, seen_waiting,
+		       &wait) ? -1 : wait;
+}
+
+static int fill_while_stopped(struct stopped *s)
+{
+	links_enter(1);
+	if (!until(s->pid[0] && is_stopped(s->pid[0])))
+		return 1;
+	store(&s->go, 1);
+	if (!until(s->pid[1] && is_stopped(s->pid[1])))
+		return 3;
+	/* There was still room when both had stopped, or nothing is proved. */
+	if (is_full(s) == 1)
+		return LATE;
+	return until(is_full(s) == 1) ? 0 : 4;
+}
+
+TEST(sp9_packets_come_up_to_the_room_while_both_are_stopped)
+{
+	struct stopped *s = shared(sizeof(*s));
+	int tries = 0;
+
+	partition_new("2x1x1", "");
+	do {
+		ASSERT_TRUE(watched(s, until_full, fill_while_stopped));
 	} while (s->result == LATE && ++tries < TRIES);
 	EXPECT_EQ(0, s->result);
 }

@@ -6,6 +6,11 @@
 #ifndef BGDMA_SELFTESTS_SYS_MODULE_H
 #define BGDMA_SELFTESTS_SYS_MODULE_H
 
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "sys_seen.h"
 #include "sys_util.h"
 
@@ -247,6 +252,21 @@ static inline int module_close(struct module *module)
 {
 	require_is(0, nothing_left(module));
 	return member_close(&module->m);
+}
+
+/* Root may lock as much as he likes, and there is no limit that he has not. */
+static inline int lock_nothing(void)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct caps[2];
+	const struct rlimit none = { 0 };
+
+	require_is(0, syscall(SYS_capget, &head, caps));
+	caps[0].effective &= ~(1U << CAP_IPC_LOCK);
+	require_is(0, syscall(SYS_capset, &head, caps));
+	return setrlimit(RLIMIT_MEMLOCK, &none);
 }
 
 /* A message that crosses; 0 in flight: as it is by default. */

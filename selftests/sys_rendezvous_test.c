@@ -3,10 +3,6 @@
  * Rendezvous (LC-1 to LC-6): every byte of every message, with counters of
  * their own and shared ones, and what happens when it does not go well.
  */
-#include <linux/capability.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-
 #include "kselftest_harness.h"
 #include "sys_module.h"
 
@@ -540,21 +536,6 @@ static const struct crossing unlocked[] = {
 	{ 1, BGDMA_PORTION_WHOLE, 1, 0 },
 	{ UNLOCKED, 7000, 12345, 0 },
 };
-
-/* Root may lock as much as he likes, and there is no limit that he has not. */
-static int lock_nothing(void)
-{
-	struct __user_cap_header_struct head = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct caps[2];
-	const struct rlimit none = { 0 };
-
-	require_is(0, syscall(SYS_capget, &head, caps));
-	caps[0].effective &= ~(1U << CAP_IPC_LOCK);
-	require_is(0, syscall(SYS_capset, &head, caps));
-	return setrlimit(RLIMIT_MEMLOCK, &none);
-}
 
 static int cross_unlocked(uint32_t rank, uint32_t size, void *arg)
 {

@@ -20,13 +20,11 @@ static inline void seen_queued(struct nlattr **attrs, void *arg)
 		*(long *)arg += (long)nla_get_u64(attrs[BGDMA_A_FIFO_HELD]);
 }
 
-/* All that a command shows of it goes into @number; 0 or -errno. */
-static inline int seen(struct bgdma_endpoint *ep, int cmd,
-		       void (*each)(struct nlattr **attrs, void *arg),
-		       long *number)
+/* All that a command shows of a context goes into @number; 0 or -errno. */
+static inline int seen_of(uint32_t node, uint32_t ctx, int cmd,
+			  void (*each)(struct nlattr **attrs, void *arg),
+			  long *number)
 {
-	const struct bgdma_ctx_info *info =
-		bgdma_ctx_info(bgdma_endpoint_ctx(ep));
 	struct answer a = { .each = each, .arg = number };
 	struct nl_msg *msg;
 	struct link l;
@@ -35,12 +33,22 @@ static inline int seen(struct bgdma_endpoint *ep, int cmd,
 	if (!ret) {
 		msg = request(&l, cmd, NLM_F_DUMP);
 		nla_put_string(msg, BGDMA_A_CTX_PARTITION, PARTITION);
-		nla_put_u32(msg, BGDMA_A_CTX_RANK, info->rank);
-		nla_put_u32(msg, BGDMA_A_CTX_CTX, info->ctx);
+		nla_put_u32(msg, BGDMA_A_CTX_RANK, node);
+		nla_put_u32(msg, BGDMA_A_CTX_CTX, ctx);
 		ret = ask(&l, msg, &a);
 	}
 	link_close(&l);
 	return ret;
+}
+
+static inline int seen(struct bgdma_endpoint *ep, int cmd,
+		       void (*each)(struct nlattr **attrs, void *arg),
+		       long *number)
+{
+	const struct bgdma_ctx_info *info =
+		bgdma_ctx_info(bgdma_endpoint_ctx(ep));
+
+	return seen_of(info->rank, info->ctx, cmd, each, number);
 }
 
 /* Its regions, but for those that are kept of chains which ended well; -1: unknown. */

@@ -148,14 +148,31 @@ BGDMA_API int bgdma_rts_read(struct bgdma_rts *rts, uint32_t rank,
 			     const struct bgdma_packet *packet);
 
 /**
+ * typedef bgdma_way_fn - how a portion of a paced message is to cross (SP-5)
+ * @arg: of the struct bgdma_accept_attr
+ * @portion: its number, from 1 on
+ * @offset: where its bytes begin in the message
+ * @length: bytes
+ *
+ * Called for each portion before bgdma_rendezvous_accept() returns; it must not
+ * call the endpoint.
+ *
+ * Return: BGDMA_PORTIONS_PUT or _PACKETS; BGDMA_PORTIONS_DEFAULT: as the origin said.
+ */
+typedef enum bgdma_portions bgdma_way_fn(void *arg, uint32_t portion,
+					 uint64_t offset, uint64_t length);
+
+/**
  * struct bgdma_accept_attr - where a message goes
  * @length: room; what is more is not moved
  * @data: memory anywhere, registered until the end or copied likewise; NULL: see @to
  * @to: a place in a region that bgdma_endpoint_expose() has shown
  * @done: called at the end, not before bgdma_rendezvous_accept() has returned
- * @arg: for @done
+ * @arg: for @done and @way
  * @id: out: names the message for bgdma_rendezvous_cancel() until @done is
  *	called; may be NULL
+ * @way: of a message in portions, how each of them crosses; NULL: all as the origin
+ *	said
  */
 struct bgdma_accept_attr {
 	uint64_t length;
@@ -164,6 +181,7 @@ struct bgdma_accept_attr {
 	bgdma_done_fn *done;
 	void *arg;
 	uint32_t *id;
+	bgdma_way_fn *way;
 };
 
 /* bgdma_rendezvous_accept() of a program whose attr has @size bytes. */
@@ -179,7 +197,8 @@ bgdma_rendezvous_accept_sized(struct bgdma_endpoint *ep,
  * @rts: answered once
  * @attr: where to
  *
- * Return: 0; -EHOSTDOWN; -EINVAL, also for a place that leaves its region; -ENOMEM;
+ * Return: 0; -EHOSTDOWN; -EINVAL, also for a place that leaves its region and for
+ * what is no way to cross; -ENOMEM;
  * -ENOTCONN not committed; what bgdma_region_register() and bgdma_region_grant()
  * return. It is still to be answered after an error.
  */

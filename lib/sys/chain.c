@@ -21,6 +21,7 @@
  * an L each (SP-10).
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
@@ -137,24 +138,36 @@ static void target_rget(const struct bgdma_endpoint *ep,
 	bgdma_desc_rget(desc, &t);
 }
 
+/* Where portion k begins. */
+static uint64_t portion_offset(const struct request *r, uint32_t k)
+{
+	return (k - 1) * r->portion;
+}
+
+static uint64_t portion_length(const struct request *r, uint32_t k)
+{
+	return k < r->portions ? r->portion :
+				 r->bytes - portion_offset(r, k);
+}
+
 /* Dk: moves a portion, by a put or in packets (SP-5). */
 static unsigned int target_data(const struct bgdma_endpoint *ep,
 				const struct request *r, uint32_t k,
 				struct bgdma_desc *desc)
 {
-	uint64_t at = (k - 1) * r->portion, end = at + r->portion;
+	uint64_t at = portion_offset(r, k);
 	struct bgdma_transfer t;
 
-	if (end > r->bytes)
-		end = r->bytes;
-	if (!r->packets)
-		return cts_puts(ep, r, at, end - at, k, desc);
+	if (!portion_in_packets(r, k))
+		return cts_puts(ep, r, at, portion_length(r, k), k, desc);
 	t = cts_transfer(ep, r);
+	/* They are counted by who copies them. */
+	t.remote_counter = 0;
 	t.dest_fifo = WAY_CONTROL;
 	t.dispatch = (uint16_t)ep->piece_id;
 	t.cookie = cookie_make(BGDMA_POINT_TO_POINT, ep->piece_id,
 			       piece_make(k, r->token));
-	t.length = (uint32_t)(end - at);
+	t.length = (uint32_t)portion_length(r, k);
 	t.from.region = r->rts.region;
 	t.from.offset = r->rts.offset + at;
 	bgdma_desc_memfifo(desc, &t);
@@ -217,6 +230,41 @@ void chain_divide(struct request *r)
 	r->portions = (uint32_t)((r->bytes + r->portion - 1) / r->portion);
 	if (r->portions > 1)
 		r->chains = chains_of(r->rts.in_flight, r->portions);
+}
+
+bool portion_in_packets(const struct request *r, uint32_t k)
+{
+	return r->packets && (!r->ways || r->ways[k / 8] & 1U << k % 8);
+}
+
+int chain_ways(struct request *r, const struct bgdma_accept_attr *a)
+{
+	const bool otherwise = r->rts.flags & RTS_PACKETS;
+	enum bgdma_portions way;
+	uint32_t k;
+
+	r->packets = otherwise;
+	r->put = otherwise ? 0 : r->bytes;
+	if (!a->way)
+		return 0;
+	r->ways = calloc(r->portions / 8 + 1, 1);
+	if (!r->ways)
+		return -ENOMEM;
+	r->packets = false;
+	r->put = r->bytes;
+	for (k = 1; k <= r->portions; k++) {
+		way = a->way(a->arg, k, portion_offset(r, k),
+			     portion_length(r, k));
+		if (way > BGDMA_PORTIONS_PACKETS)
+			return -EINVAL;
+		if (way == BGDMA_PORTIONS_PUT ||
+		    (way == BGDMA_PORTIONS_DEFAULT && !otherwise))
+			continue;
+		r->ways[k / 8] |= (uint8_t)(1U << k % 8);
+		r->packets = true;
+		r->put -= portion_length(r, k);
+	}
+	return 0;
 }
 
 int chain_prepare(struct bgdma_endpoint *ep, struct request *r)
@@ -343,12 +391,13 @@ uint32_t chain_reached(const struct bgdma_endpoint *ep, const struct request *r)
 				       portion_bytes(r->bytes, r->portions);
 	const struct pool *pool = &ep->pool[r->target ? BGDMA_RECEPTION :
 							BGDMA_INJECTION];
+	uint64_t counted = r->target ? r->put : r->bytes;
 	uint64_t moved = r->copied, left;
 
 	if (r->exclusive) {
 		/* Of an RTS that is not off there is more than all left. */
 		left = (uint64_t)bgdma_counter_read(pool_counter(pool, r));
-		moved = left < r->bytes ? r->bytes - left : 0;
+		moved += left < counted ? counted - left : 0;
 	}
 	if (r->target ? !r->begun : !moved && !r->stopped)
 		return 0;

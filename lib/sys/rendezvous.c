@@ -297,7 +297,7 @@ static void counter_ended(struct bgdma_endpoint *ep, struct pool *pool,
 		(void)bgdma_counter_clear_error(counter);
 		bgdma_counter_clear_hit(counter);
 		request_fail(ep, r, code, 0);
-	} else if (r->target || r->portions == 1 || r->took) {
+	} else if (r->target ? pieces_there(r) : r->portions == 1 || r->took) {
 		request_end(ep, r, r->result);
 	} else {
 		r->zero = bgdma_counter_clear_hit(counter);

@@ -203,7 +203,8 @@ void request_end(struct bgdma_endpoint *ep, struct request *r, int result)
 	uint32_t slot = r->token & TOKEN_SLOT_MASK;
 
 	if (r->by_copy && !result)
-		memcpy(r->addr, bgdma_region_addr(r->region), r->put);
+		memcpy(r->addr, bgdma_region_addr(r->region),
+		       r->portions > 1 ? r->bytes : r->put);
 	if (r->target && r->addr)
 		memory_defined(r->addr, r->bytes);
 	if (r->region)
@@ -253,6 +254,12 @@ void requests_fail(struct bgdma_endpoint *ep, uint32_t rank)
 	kept_drop(ep, rank);
 }
 
+static void request_free(struct request *r)
+{
+	free(r->ways);
+	free(r);
+}
+
 unsigned int requests_ended(struct bgdma_endpoint *ep)
 {
 	struct request *r;
@@ -265,7 +272,7 @@ unsigned int requests_ended(struct bgdma_endpoint *ep)
 			portion_trouble(ep, r);
 		if (r->done)
 			r->done(r->arg, r->result, r->result ? 0 : r->bytes);
-		free(r);
+		request_free(r);
 		n++;
 	}
 	return n;
@@ -283,7 +290,7 @@ void requests_destroy(struct bgdma_endpoint *ep)
 		ep->requests = r->next;
 		if (r->done)
 			r->done(r->arg, -ECANCELED, 0);
-		free(r);
+		request_free(r);
 	}
 	free(ep->slot);
 	free(ep->by_origin);

@@ -27,9 +27,10 @@ struct queue {
  * @begun: target: of the answer something is on its way
  * @answered: target: all of it is
  * @filled: target: the origin's descriptors are being filled in
- * @packets: data in packets, which we copy
+ * @packets: data in packets, which we copy, or at the target some of it
  * @took: origin: all took packets have come
- * @zero: origin of a paced message: its own counter is at zero
+ * @zero: of a paced message: at the origin, its own counter is at zero; at the
+ *	target, all that puts bring is there
  * @suspect: it has failed, see fail.c
  * @code, @portion_failed: of one that has failed; a portion, or 0
  * @portions: 1: it is not paced
@@ -38,6 +39,8 @@ struct queue {
  * @examined: descriptors of @chain that were looked at, see refusal.c
  * @ends: chains that have ended, as packets told
  * @portion: target: bytes of all but the last
+ * @ways: target: a bit for each portion that comes in packets; NULL: all do, if
+ *	@packets, or none
  * @chain: RGET descriptors of a paced message, and at the target those that
  *	they fetch
  * @bytes: that are moved
@@ -84,13 +87,14 @@ struct request {
 	uint32_t ends;
 	uint32_t examined;
 	uint64_t portion;
+	uint8_t *ways;
 	struct bgdma_region *chain;
 	uint32_t counter;
 	uint32_t handle;		/* of the counter */
 	uint64_t bytes;
 	uint64_t copied;
 	uint64_t announced;
-	uint64_t put;			/* target: of @bytes, not by a tail */
+	uint64_t put;			/* target: of @bytes, by puts */
 	uint64_t order;			/* target: of the CTS among all */
 	struct bgdma_region *region;	/* registered for it alone */
 	struct bgdma_at to;
@@ -100,5 +104,11 @@ struct request {
 	bgdma_done_fn *done;
 	void *arg;
 };
+
+/* Target: all that packets bring is there. */
+static inline bool pieces_there(const struct request *r)
+{
+	return !r->packets || r->copied >= r->bytes - r->put;
+}
 
 #endif /* BGDMA_SYS_REQUEST_H */

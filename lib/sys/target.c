@@ -99,7 +99,7 @@ unsigned int cts_end(const struct bgdma_endpoint *ep, const struct request *r,
 {
 	unsigned int n = 0;
 
-	if (!r->exclusive && !r->packets)
+	if (r->handle && !r->exclusive)
 		cts_tail(ep, r, &desc[n++]);
 	if (r->rts.flags & RTS_SHARED || r->bytes < r->announced ||
 	    r->rts.portions > 1)
@@ -342,7 +342,7 @@ static int accept_place(struct bgdma_endpoint *ep, struct request *r,
 	}
 	r->addr = a->data;
 	/* Packets are copied by us. */
-	if (r->packets)
+	if (r->packets && !r->put)
 		return 0;
 	ret = memory_register(ep, r, a->data, r->bytes, BGDMA_LOCAL_WRITE,
 			      BGDMA_RIGHT_WRITE);
@@ -352,15 +352,14 @@ static int accept_place(struct bgdma_endpoint *ep, struct request *r,
 }
 
 /*
- * By what it is known that all is there: a counter of its own; or a tail, which
- * in one piece is the last bytes; or, of packets, how many bytes have come.
+ * By what it is known that all is there: of puts a counter of its own, or a tail,
+ * which in one piece is the last bytes; of packets how many bytes have come.
  */
 static void accept_counter(struct bgdma_endpoint *ep, struct request *r)
 {
 	struct pool *pool = &ep->pool[BGDMA_RECEPTION];
 
-	r->put = r->bytes;
-	if (r->packets)
+	if (r->packets && !r->put)
 		return;
 	r->handle = pool_take(ep, pool, r, &ep->peer[r->rank].at);
 	if (!r->exclusive && r->portions == 1)
@@ -371,20 +370,23 @@ static void accept_counter(struct bgdma_endpoint *ep, struct request *r)
 static int accept_prepare(struct bgdma_endpoint *ep, struct request *r,
 			  const struct bgdma_accept_attr *a)
 {
-	int ret;
+	int ret = 0;
 
 	/* Refused: only the origin is told. */
 	if (!r->bytes)
 		return 0;
+	r->put = r->bytes;
 	if (r->rts.portions > 1)
 		chain_divide(r);
-	r->packets = r->portions > 1 && r->rts.flags & RTS_PACKETS;
-	ret = accept_place(ep, r, a);
+	if (r->portions > 1)
+		ret = chain_ways(r, a);
+	if (!ret)
+		ret = accept_place(ep, r, a);
 	if (ret)
 		return ret;
 	accept_counter(ep, r);
 	ret = r->portions > 1 ? chain_prepare(ep, r) : 0;
-	if (ret && !r->packets)
+	if (ret && r->handle)
 		bgdma_counter_add(pool_counter(&ep->pool[BGDMA_RECEPTION], r),
 				  -(int64_t)r->put);
 	return ret;
@@ -458,6 +460,15 @@ int bgdma_rendezvous_refuse(struct bgdma_endpoint *ep,
 
 /* ---- What comes -------------------------------------------------------- */
 
+/* All that puts bring is there. */
+static void puts_there(struct bgdma_endpoint *ep, struct request *r)
+{
+	if (pieces_there(r))
+		request_end(ep, r, 0);
+	else
+		r->zero = true;
+}
+
 /* A chain has ended, of a message without a counter of its own. */
 static int chain_tail(struct bgdma_endpoint *ep, struct request *r,
 		      const struct bgdma_packet *packet)
@@ -476,7 +487,7 @@ static int chain_tail(struct bgdma_endpoint *ep, struct request *r,
 	events_progress(ep);
 	r = request_find(ep, token, rank, true);
 	if (r && !r->suspect)
-		request_end(ep, r, 0);
+		puts_there(ep, r);
 	return 0;
 }
 
@@ -490,7 +501,7 @@ int on_tail(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	/* It was given up meanwhile. */
 	if (!r || r->rts.token != token_origin(word))
 		return 0;
-	if (r->exclusive || r->packets)
+	if (r->exclusive || !r->handle)
 		return -EBADMSG;
 	if (r->portions > 1)
 		return chain_tail(ep, r, packet);
@@ -508,10 +519,11 @@ int on_piece(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	uint64_t word = bgdma_packet_word(packet), at;
 	struct request *r = request_find(ep, token_target(word), rank, true);
 	uint32_t portion = piece_portion(word);
+	char *to;
 
 	if (!r)
 		return 0;
-	if (!r->packets || !portion || portion > r->portions)
+	if (!portion || portion > r->portions || !portion_in_packets(r, portion))
 		return -EBADMSG;
 	if (packet->flags & BGDMA_PACKET_ERROR) {
 		request_fail(ep, r, BGDMA_E_ABORTED, portion);
@@ -520,9 +532,10 @@ int on_piece(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	at = (portion - 1) * r->portion + packet->offset;
 	if (at > r->bytes || packet->bytes > r->bytes - at)
 		return -EBADMSG;
-	memcpy(r->addr + at, bgdma_packet_data(packet), packet->bytes);
+	to = r->by_copy ? bgdma_region_addr(r->region) : r->addr;
+	memcpy(to + at, bgdma_packet_data(packet), packet->bytes);
 	r->copied += packet->bytes;
-	if (r->copied >= r->bytes)
+	if (pieces_there(r) && (r->zero || !r->put))
 		request_end(ep, r, 0);
 	return 0;
 }
