@@ -80,21 +80,31 @@ ieee_inline ieee_u128 special(struct ieee f, uint64_t bits, uint16_t code,
 	return bits & sign ? (ieee_u128)1 << 4 * wide : 1;
 }
 
-/* A code that others lied about makes a wrong sum, and does no other harm. */
+/* Special, or one that the sum is too long for: it is too far below the largest. */
+ieee_inline image64 image_f64_other(uint64_t bits, uint16_t code)
+{
+	return is_special(code) ? special(IEEE_F64, bits, code,
+					  sizeof(image64)) : 0;
+}
+
+/*
+ * A code that others lied about makes a wrong sum, and does no other harm. A special
+ * one is far above all exponents. The sign goes to 64 bits, and is multiplied by what
+ * shifts: compilers do better so than with 128.
+ */
 ieee_inline image64 image_f64(uint64_t bits, uint16_t code)
 {
-	struct ieee_parts p;
-	uint32_t down;
-	image64 image;
+	const struct ieee_parts p = ieee_take_apart(IEEE_F64, bits);
+	const uint32_t room = FAST_F64_BITS - 53;
+	uint32_t down = code - FAST_ZERO - p.exponent;
 
-	if (__builtin_expect(is_special(code), 0))
-		return special(IEEE_F64, bits, code, sizeof(image64));
-	p = ieee_take_apart(IEEE_F64, bits);
-	down = code - FAST_ZERO - p.exponent;
+	if (down <= room)
+		return (image64)((ieee_s128)ieee_signed(p.mantissa, bits) *
+				 (1LL << (room - down)));
 	if (down >= FAST_F64_BITS)
-		return 0;
-	image = (image64)p.mantissa << (FAST_F64_BITS - 53) >> down;
-	return p.minus ? -image : image;
+		return image_f64_other(bits, code);
+	return (image64)(ieee_s128)ieee_signed(p.mantissa >> (down - room),
+					       bits);
 }
 
 ieee_inline image32 image_f32(uint64_t bits, uint16_t code)
@@ -129,20 +139,26 @@ ieee_inline uint64_t special_value(struct ieee f, uint16_t code,
 ieee_inline uint64_t value(struct ieee f, uint16_t code, ieee_s128 image,
 			   int32_t bits)
 {
-	bool minus = image < 0;
-	ieee_u128 size = minus ? -(ieee_u128)image : (ieee_u128)image;
-	uint32_t up;
+	uint64_t high = (uint64_t)(image >> 64), low = (uint64_t)image;
+	uint64_t minus = -(high >> 63);
+	int32_t exponent = code - FAST_ZERO - 1 - (bits - (int32_t)f.digits), up;
 
-	if (code == FAST_MINUS_ZERO)
-		return ieee_sign(f);
-	if (code <= FAST_ZERO || !size)
+	if (code <= FAST_ZERO)
+		return code == FAST_MINUS_ZERO ? ieee_sign(f) : 0;
+	/* Its size, in halves, which compilers keep in registers. */
+	low = (low ^ minus) - minus;
+	high = (high ^ minus) + (minus & !low);
+	/* Of that the first 64 bits; in two steps, as none is shifted by 64. */
+	if (high) {
+		up = __builtin_clzll(high);
+		high = high << up | low >> 1 >> (63 - up);
+		return ieee_round(f, minus, high, exponent + 64 - up,
+				  low << up != 0);
+	}
+	if (!low)
 		return 0;
-	up = (uint32_t)(size >> 64 ? __builtin_clzll((uint64_t)(size >> 64)) :
-				     64 + __builtin_clzll((uint64_t)size));
-	size <<= up;
-	return ieee_round(f, minus, (uint64_t)(size >> 64),
-			  code - FAST_ZERO - 1 - (bits - (int32_t)f.digits) +
-			  64 - (int32_t)up, (uint64_t)size != 0);
+	up = __builtin_clzll(low);
+	return ieee_round(f, minus, low << up, exponent - up, false);
 }
 
 static uint64_t value_f32(uint16_t code, image32 image)

@@ -97,6 +97,43 @@ ieee_inline struct ieee_parts ieee_take_apart(struct ieee f, uint64_t bits)
 	return p;
 }
 
+/* With the sign of a double; no branch: which comes next nobody can guess. */
+ieee_inline int64_t ieee_signed(uint64_t size, uint64_t bits)
+{
+	int64_t minus = -(int64_t)(bits >> 63);
+
+	return ((int64_t)size ^ minus) - minus;
+}
+
+/* ieee_round() of a value with this exponent field, which is 1 or more; no sign. */
+ieee_inline uint64_t ieee_round_normal(struct ieee f, uint64_t high,
+				       uint32_t field, bool rest)
+{
+	const uint32_t drop = 64 - f.digits;
+	uint64_t bits = high >> drop;
+	/* What is dropped, and behind it one digit for all the rest. */
+	uint64_t tail = (high & ((1ULL << drop) - 1)) << 1 | rest;
+
+	/* More than half of the last digit; or half of an odd one. */
+	bits += tail + (bits & 1) > 1ULL << drop;
+	/* The first digit adds one to the field, as does one that is carried. */
+	return bits + ((uint64_t)(field - 1) << (f.digits - 1));
+}
+
+/* ieee_round() of a value that is smaller than all with an exponent; no sign. */
+ieee_inline uint64_t ieee_round_small(uint64_t high, uint32_t drop, bool rest)
+{
+	uint64_t bits, half, below;
+
+	/* Less than half of the smallest. */
+	if (drop > 64)
+		return 0;
+	bits = drop < 64 ? high >> drop : 0;
+	half = high >> (drop - 1) & 1;
+	below = (high & ((1ULL << (drop - 1)) - 1)) | rest;
+	return bits + (half & (below != 0 || bits & 1));
+}
+
 /*
  * The value nearest to @high times two to the power of @exponent, in units of the
  * smallest value that there is; of two that are as near the even one. @high has its
@@ -105,26 +142,15 @@ ieee_inline struct ieee_parts ieee_take_apart(struct ieee f, uint64_t bits)
 ieee_inline uint64_t ieee_round(struct ieee f, bool minus, uint64_t high,
 				int32_t exponent, bool rest)
 {
-	/* The exponent field, if the value is not too small for one. */
 	int32_t field = exponent + 64 - (int32_t)(f.digits - 1);
-	uint32_t drop = 64 - f.digits;
-	uint64_t bits, half, below;
+	uint64_t bits;
 
-	if (field >= (int32_t)f.top)
-		return ieee_infinity(f) | (minus ? ieee_sign(f) : 0);
-	if (field < 1) {
-		drop = (uint32_t)-exponent;
-		field = 1;
-	}
-	/* Less than half of the smallest. */
-	if (drop > 64)
-		return minus ? ieee_sign(f) : 0;
-	bits = drop < 64 ? high >> drop : 0;
-	half = high >> (drop - 1) & 1;
-	below = (high & ((1ULL << (drop - 1)) - 1)) | rest;
-	bits += half & (below != 0 || bits & 1);
-	/* The first digit adds one to the field, as does one that is carried. */
-	bits += (uint64_t)(field - 1) << (f.digits - 1);
+	if (__builtin_expect((uint32_t)field - 1 < f.top - 1, 1))
+		bits = ieee_round_normal(f, high, (uint32_t)field, rest);
+	else if (field < 1)
+		bits = ieee_round_small(high, (uint32_t)-exponent, rest);
+	else
+		bits = ieee_infinity(f);
 	return bits | (minus ? ieee_sign(f) : 0);
 }
 
