@@ -289,7 +289,17 @@ static void counter_ended(struct bgdma_endpoint *ep, struct pool *pool,
 		code = (unsigned int)record.bound;
 	if (code_is_death(code)) {
 		endpoint_peer_down(ep, r->rank);
-		request_broken(ep, r, -EHOSTDOWN, code, 0);
+		/*
+		 * It had taken what it wanted; or all was counted, and what else
+		 * tells of the end may be in a FIFO. That the counter is at zero
+		 * now says nothing: what was cut off left it, too.
+		 */
+		if (r->took)
+			request_end(ep, r, r->result);
+		else if (r->zero)
+			(void)bgdma_counter_clear_error(counter);
+		else
+			request_broken(ep, r, -EHOSTDOWN, code, 0);
 	} else if (code && r->portions > 1) {
 		chain_suspect(ep, r, counter, code);
 	} else if (code) {

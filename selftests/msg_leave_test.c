@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tagged messages whose receiver leaves when it has them (X-3).
+ */
+#include "kselftest_harness.h"
+#include "msg_util.h"
+
+struct left {
+	volatile bool sent;
+	size_t bytes, room;
+};
+
+static int received_and_leaves(uint32_t rank, uint32_t size, void *arg)
+{
+	static uint8_t mem[4096];
+	struct bgdma_msg_request *r;
+	struct talker t = { 0 };
+	struct left *l = arg;
+	int ret;
+
+	(void)size;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	if (rank == 0) {
+		require_is(0, bgdma_msg_issend(t.msg, mem, l->bytes, 1, 1, 0,
+					       &r));
+		while (!l->sent)
+			usleep(1000);
+		usleep(500000);
+		require_is(0, bgdma_msg_wait(&r, NULL));
+		return member_leave(&t.m);
+	}
+	ret = bgdma_msg_recv(t.msg, mem, l->room, 0, 1, 0, NULL);
+	require_is(l->room < l->bytes ? -EMSGSIZE : 0, ret);
+	usleep(100000);
+	l->sent = true;
+	return member_leave(&t.m);
+}
+
+TEST(x3_msg_who_left_has_received)
+{
+	static const size_t sizes[][2] = {
+		{ 4096, 4096 }, { 0, 0 }, { 4096, 100 }, { 4096, 0 },
+	};
+	struct left *l = shared(sizeof(*l));
+	unsigned int i;
+
+	partition_new("2x1x1", "");
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		l->sent = false;
+		l->bytes = sizes[i][0];
+		l->room = sizes[i][1];
+		EXPECT_TRUE(job_run(2, received_and_leaves, l, -1))
+			TH_LOG("%zu bytes, room for %zu", l->bytes, l->room);
+	}
+}
+
+TEST_HARNESS_MAIN
