@@ -35,6 +35,8 @@ static enum bgdma_portions way(void *arg, uint32_t portion, uint64_t offset,
 	struct taking *t = arg;
 	uint64_t end = portion * PORTION;
 
+	/* From here there is no progress. */
+	t->wrong |= bgdma_endpoint_progress(t->module->m.ep, 0) != 0;
 	if (end > t->bytes)
 		end = t->bytes;
 	t->asked++;

@@ -237,19 +237,12 @@ bool portion_in_packets(const struct request *r, uint32_t k)
 	return r->packets && (!r->ways || r->ways[k / 8] & 1U << k % 8);
 }
 
-int chain_ways(struct request *r, const struct bgdma_accept_attr *a)
+static int ways_ask(struct request *r, const struct bgdma_accept_attr *a)
 {
-	const bool otherwise = r->rts.flags & RTS_PACKETS;
+	const bool otherwise = r->packets;
 	enum bgdma_portions way;
 	uint32_t k;
 
-	r->packets = otherwise;
-	r->put = otherwise ? 0 : r->bytes;
-	if (!a->way)
-		return 0;
-	r->ways = calloc(r->portions / 8 + 1, 1);
-	if (!r->ways)
-		return -ENOMEM;
 	r->packets = false;
 	r->put = r->bytes;
 	for (k = 1; k <= r->portions; k++) {
@@ -265,6 +258,26 @@ int chain_ways(struct request *r, const struct bgdma_accept_attr *a)
 		r->put -= portion_length(r, k);
 	}
 	return 0;
+}
+
+int chain_ways(struct bgdma_endpoint *ep, struct request *r,
+	       const struct bgdma_accept_attr *a)
+{
+	const bool inside = ep->inside;
+	int ret;
+
+	r->packets = r->rts.flags & RTS_PACKETS;
+	r->put = r->packets ? 0 : r->bytes;
+	if (!a->way)
+		return 0;
+	r->ways = calloc(r->portions / 8 + 1, 1);
+	if (!r->ways)
+		return -ENOMEM;
+	/* No progress from there: it could end the message. */
+	ep->inside = true;
+	ret = ways_ask(r, a);
+	ep->inside = inside;
+	return ret;
 }
 
 int chain_prepare(struct bgdma_endpoint *ep, struct request *r)

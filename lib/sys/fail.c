@@ -131,7 +131,9 @@ int on_cut(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	if (!r || __le32_to_cpu(wire.serial) !=
 		  (r->target ? r->rts.serial : r->serial))
 		return 0;
-	r->declined = !r->target && code == BGDMA_E_CANCELLED;
+	/* Of a chain some may have moved. */
+	r->declined = !r->target && code == BGDMA_E_CANCELLED &&
+		      r->portions == 1;
 	request_broken(ep, r, code_result(code), code,
 		       r->portions > 1 && portion <= r->portions ? portion : 0);
 	return 0;

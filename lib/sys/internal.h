@@ -578,7 +578,8 @@ uint32_t chain_reached(const struct bgdma_endpoint *ep,
 /* Target: divide what is taken into portions, perhaps only one. */
 void chain_divide(struct request *r);
 /* Target: which portions come in packets (SP-5); -ENOMEM, -EINVAL. */
-int chain_ways(struct request *r, const struct bgdma_accept_attr *a);
+int chain_ways(struct bgdma_endpoint *ep, struct request *r,
+	       const struct bgdma_accept_attr *a);
 bool portion_in_packets(const struct request *r, uint32_t k);
 /* Target: write all that the chain needs (SP-3). */
 int chain_prepare(struct bgdma_endpoint *ep, struct request *r);

@@ -192,9 +192,11 @@ void chains_end(struct bgdma_endpoint *ep, struct request *r)
 	struct peer *peer = &ep->peer[r->rank];
 	struct request *next, *p;
 
-	if (!r->counted)
+	/* One that was parked makes room for those behind it, too. */
+	if (r->portions == 1 || (!r->counted && !peer->parked))
 		return;
-	chains_forget(peer, r);
+	if (r->counted)
+		chains_forget(peer, r);
 	for (p = ep->parked.first; p; p = next) {
 		next = p->later;
 		if (p->rank != r->rank)
@@ -379,7 +381,7 @@ static int accept_prepare(struct bgdma_endpoint *ep, struct request *r,
 	if (r->rts.portions > 1)
 		chain_divide(r);
 	if (r->portions > 1)
-		ret = chain_ways(r, a);
+		ret = chain_ways(ep, r, a);
 	if (!ret)
 		ret = accept_place(ep, r, a);
 	if (ret)

@@ -8,6 +8,7 @@ LINKS = {
                        "sys_dispatch_test sys_chain_test msg_test "
                        "rma_window_test group_test rma_epoch_test sys_lost_test "
                        "sys_result_test msg_result_test sys_trace_test "
+                       "sys_way_test sys_leave_test msg_leave_test "
                        "rget_test rget_room_test tree_end_test tree_forged_test "
                        "rma_fail_test:global.ep8_origin_dies_at_every_step "
                        "rma_sync_test:global.post_start_complete_wait "
