@@ -350,7 +350,7 @@ TEST_F(forged, heads_that_lie_are_nothing)
 	LIE(f->type = BGDMA_FRAME_STATE);
 	LIE(f->type = BGDMA_FRAME_TYPES);
 	LIE(f->type = 255);
-	LIE(f->flags = 0x08);
+	LIE(f->flags = BGDMA_FRAME_FLAGS + 1);
 	LIE(f->flags = 0xff);
 	LIE(f->packets = 1);
 	LIE(f->packets = 0xff);

@@ -51,6 +51,7 @@ static struct sk_buff *bgdma_tx_mark(const struct bgdma_tx_flow *flow,
 	const struct bgdma_frame_cb *cb = (const void *)skb->cb;
 	struct bgdma_frame *f = (void *)copy->data;
 
+	f->flags &= ~BGDMA_FRAME_PATIENT;
 	f->flags |= BGDMA_FRAME_AGAIN;
 	f->first = cpu_to_le32(flow->una);
 	f->stamp = cpu_to_le32(cb->stamp);

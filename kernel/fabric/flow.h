@@ -225,6 +225,9 @@ struct bgdma_flow_key {
  * @queued: frames wait somewhere on the way
  * @shrunk: number of the first frame that was sent with the window as it is
  * @stopped: the receiver has no room
+ * @sent: when the last frame was sent, in us
+ * @steady: that was also the last of its stream
+ * @quiet: the receiver was not asked to acknowledge the last frame
  * @acks: number of the last acknowledgment
  * @srtt: round trip in us, in 1/8
  * @rttvar: how much it varies, in 1/4
@@ -233,6 +236,8 @@ struct bgdma_flow_key {
  * @heard: when something came back, in jiffies; or was first waited for
  * @timer: sends again
  * @gap: has it do so, when frames were overtaken
+ * @patience: has it look at @ask_at whether the receiver is to be asked
+ * @ask_at: when the first frame since it was is no more to wait, in us
  * @gone: given back, and not in tx.flows any more
  * @unheard: of the voice: what was said was given up, and its kernel is to be, too
  * @whom: that kernel, or 0: no way led there
@@ -255,6 +260,9 @@ struct bgdma_tx_flow {
 	bool queued;
 	u32 shrunk;
 	bool stopped;
+	u32 sent;
+	bool steady;
+	bool quiet;
 	u32 acks;
 	u32 srtt;
 	u32 rttvar;
@@ -263,6 +271,8 @@ struct bgdma_tx_flow {
 	unsigned long heard;
 	struct delayed_work timer;
 	struct hrtimer gap;
+	struct hrtimer patience;
+	u32 ask_at;
 	bool gone;
 	bool unheard;
 	u64 whom;
@@ -275,6 +285,7 @@ struct bgdma_tx_flow {
  * @stamp: when it was last sent, in us
  * @first: entry of tx.sent that its first packet belongs to
  * @packets: so many, each of the next entry
+ * @patient: of these, whose end nobody waits for
  * @room: that its head has, in packets
  * @page: the last fragment is a page of ours with room from @used on
  * @used: bytes of it
@@ -296,6 +307,7 @@ struct bgdma_frame_cb {
 	u8 span;
 	bool page;
 	bool arrived;
+	u8 patient;
 	u64 parts;
 };
 
@@ -323,6 +335,7 @@ static inline struct bgdma_frame_cb *bgdma_frame_cb(struct sk_buff *skb)
  * @stamp: of the last frame
  * @acks: acknowledgments that were sent
  * @due: an ACK is
+ * @held: the last one left out frames that had arrived
  * @gone: nothing more is kept
  * @packet: of the first frame, that is next; owner
  * @done: bytes of its payload before that one; owner
@@ -355,6 +368,7 @@ struct bgdma_rx_flow {
 	u32 stamp;
 	u32 acks;
 	bool due;
+	bool held;
 	bool gone;
 	u32 packet;
 	u32 done;
@@ -462,6 +476,14 @@ void bgdma_frame_finish(struct bgdma_ether *ether, struct sk_buff *skb);
 bool bgdma_frame_intact(struct sk_buff *skb);
 void bgdma_frame_send(struct bgdma_ether *ether, struct sk_buff *skb);
 struct bgdma_room bgdma_frame_room(const struct bgdma_ether *ether);
+
+/* patience.c */
+bool bgdma_patience_has(const struct bgdma_stream *s);
+void bgdma_patience_init(struct bgdma_tx_flow *flow);
+void bgdma_patience_last(struct bgdma_tx_flow *flow, struct sk_buff *skb);
+void bgdma_patience_ask(struct bgdma_tx_flow *flow);
+bool bgdma_patience_over(struct bgdma_tx_flow *flow);
+void bgdma_patience_hurry(struct bgdma_tx *tx);
 
 /* quiet.c */
 bool bgdma_remote_quiet(const struct bgdma_stream *s);

@@ -37,6 +37,7 @@ int bgdma_remote_fence(struct bgdma_stream *s)
 {
 	if (bgdma_remote_arrived(s->tx))
 		return BGDMA_STEP_DONE;
+	bgdma_patience_hurry(s->tx);
 	bgdma_tx_flush(s->tx, true, s->pooled);
 	bgdma_stream_park(s, &s->tx->waiters, 0, BGDMA_KIND_CONTEXT, 0);
 	if (!bgdma_remote_arrived(s->tx))

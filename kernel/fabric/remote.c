@@ -273,6 +273,7 @@ static u32 bgdma_remote_packet(struct bgdma_stream *s, struct sk_buff *skb,
 		return 0;
 	}
 	bgdma_remote_head(s, p, offset, now);
+	cb->patient += bgdma_patience_has(s);
 	bgdma_remote_now(s->tx)->packets++;
 	return now;
 }
@@ -348,6 +349,7 @@ static bool bgdma_remote_room(struct bgdma_stream *s, u32 dst, u32 frames)
 static int bgdma_remote_wait(struct bgdma_stream *s, u32 dst, u32 frames)
 {
 	/* What is not sent is not acknowledged. */
+	bgdma_patience_hurry(s->tx);
 	bgdma_tx_flush(s->tx, true, s->pooled);
 	bgdma_stream_park(s, &s->tx->waiters, 0, BGDMA_KIND_CONTEXT,
 			  le16_to_cpu(s->x.desc.dst_ctx));

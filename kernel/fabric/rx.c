@@ -58,6 +58,7 @@ static void bgdma_rx_fill_ack(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 	f->stamp = cpu_to_le32(flow->stamp);
 	f->packets = flow->n_results;
 	ack = skb_put_zero(skb, sizeof(*ack));
+	flow->held = !skb_queue_empty(&flow->queue);
 	bgdma_window_tell(flow->have, ack->sack);
 	ack->window = cpu_to_le16(BGDMA_RX_WINDOW);
 	if (parked) {
@@ -332,7 +333,10 @@ static void bgdma_rx_done(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 	__skb_unlink(skb, &flow->queue);
 	bgdma_rx_kept(flow, -(int)skb->truesize);
 	bgdma_window_done(flow->have, &flow->next, bgdma_rx_span(skb), dealt);
-	flow->due = true;
+	/* Who was told that a frame has arrived, but no more, waits for more. */
+	if (!dealt || flow->held ||
+	    !(bgdma_rx_head(skb)->flags & BGDMA_FRAME_PATIENT))
+		flow->due = true;
 	spin_unlock(&flow->lock);
 	flow->packet = 0;
 	flow->done = 0;

@@ -241,6 +241,7 @@ void bgdma_tx_close(struct bgdma_tx_flow *flow)
 		flow->heard = jiffies;
 		bgdma_tx_arm(flow);
 	}
+	bgdma_patience_last(flow, skb);
 	clone = tx->room.copy ? skb_copy(skb, GFP_NOWAIT | __GFP_NOWARN) :
 				skb_clone(skb, GFP_NOWAIT | __GFP_NOWARN);
 	if (clone)
@@ -473,7 +474,10 @@ static void bgdma_tx_timer(struct work_struct *work)
 	spin_lock(&tx->lock);
 	if (!tx->dead) {
 		bgdma_tx_mend(flow);
-		bgdma_tx_timeout(flow);
+		if (bgdma_patience_over(flow))
+			bgdma_tx_arm(flow);
+		else
+			bgdma_tx_timeout(flow);
 	}
 	spin_unlock(&tx->lock);
 	bgdma_tx_flush(tx, true, false);
@@ -498,10 +502,6 @@ static struct bgdma_tx_flow *bgdma_tx_known(struct bgdma_tx *tx,
 	struct bgdma_tx_flow *flow;
 
 	lockdep_assert_held(&tx->lock);
-	/* Mostly it is the last again. */
-	flow = list_first_entry_or_null(&tx->flows, struct bgdma_tx_flow, node);
-	if (!flow || !memcmp(&flow->key, key, sizeof(*key)))
-		return flow;
 	rcu_read_lock();
 	/* What had the name before may be on its way still. */
 	hash_for_each_possible_rcu(tx->ether->flows->tx, flow, hash,
@@ -529,8 +529,16 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 	struct bgdma_tx_flow *flow;
 
 	lockdep_assert_held(&tx->lock);
-	flow = bgdma_tx_known(tx, key);
+	/* Mostly it is the last again. */
+	flow = list_first_entry_or_null(&tx->flows, struct bgdma_tx_flow, node);
 	if (flow) {
+		if (!memcmp(&flow->key, key, sizeof(*key)))
+			return flow;
+		bgdma_patience_ask(flow);
+		flow = bgdma_tx_known(tx, key);
+	}
+	if (flow) {
+		flow->steady = false;
 		list_move(&flow->node, &tx->flows);
 		return flow;
 	}
@@ -553,6 +561,7 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 	INIT_DELAYED_WORK(&flow->timer, bgdma_tx_timer);
 	hrtimer_init(&flow->gap, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	flow->gap.function = bgdma_tx_gap;
+	bgdma_patience_init(flow);
 	list_add(&flow->node, &tx->flows);
 	spin_lock(&flows->lock);
 	hash_add_rcu(flows->tx, &flow->hash, bgdma_flow_hash(key));
@@ -619,6 +628,7 @@ void bgdma_tx_flow_end(struct bgdma_tx_flow *flow)
 	hash_del_rcu(&flow->hash);
 	spin_unlock(&flows->lock);
 	hrtimer_cancel(&flow->gap);
+	hrtimer_cancel(&flow->patience);
 	cancel_delayed_work_sync(&flow->timer);
 	kfree_skb(flow->open);
 	skb_queue_purge(&flow->unacked);

@@ -52,7 +52,8 @@ enum bgdma_frame_type {
 #define BGDMA_FRAME_ADAPTIVE	0x01	/* any minimal way */
 #define BGDMA_FRAME_AGAIN	0x02	/* sent before */
 #define BGDMA_FRAME_UNSUMMED	0x04	/* payload has no checksum: within one kernel */
-#define BGDMA_FRAME_FLAGS	0x07
+#define BGDMA_FRAME_PATIENT	0x08	/* DATA: nobody waits for its acknowledgment */
+#define BGDMA_FRAME_FLAGS	0x0f
 
 /* Numbers that one frame can have: see frame.more. */
 #define BGDMA_WIRE_SPAN		64

@@ -608,7 +608,7 @@ end
 -- bgdma_wire_head_check(), and whether all of it is in the capture.
 local function head_is_good(frame, tree)
 	local f = frame.f
-	if head_of(f) ~= f.head or f.flags > 7 then
+	if head_of(f) ~= f.head or f.flags > 15 then
 		return complain(frame, tree, "no such head")
 	elseif f.bytes > 0 and f.type ~= DATA then
 		return complain(frame, tree, "payload where there can be none")

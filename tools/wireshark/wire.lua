@@ -142,7 +142,7 @@ local FRAME = struct("bgdma", {
 	{"type", "uint8", {strings = TYPES}}, {"partition", "uint32", HEX},
 	{"crc", "uint32", HEX}, {"at", "uint32"}, {"hops", "uint8"},
 	{"flags", "uint8", {base = base.HEX,
-		bits = {"adaptive", "again", "unsummed"}}},
+		bits = {"adaptive", "again", "unsummed", "patient"}}},
 	{"head", "uint16"}, {"src_rank", "uint32"}, {"dst_rank", "uint32"},
 	{"flow_inc", "uint32"}, {"flow_ctx", "uint16", {note = context}},
 	{"packets", "uint8"}, {"more", "uint8"}, {"flow", "uint32", {note = fifo}},

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Frames whose acknowledgment nobody waits for, as frames that were made by hand show:
+ * netlink_data.h.
+ */
+#include "kselftest_harness.h"
+#include "netlink_flow.h"
+
+#define BURST	8
+#define TRIES	50
+
+/* ---- The receiver -------------------------------------------------------- */
+
+/* A message to their FIFO in a frame with this number, patient. */
+static bool send_patient(int sock, struct data_frame *f, const struct end *e, uint32_t psn)
+{
+	struct bgdma_desc d = d_inline(0, e->rec.id, "x", 1);
+
+	data_new(f, 5, psn);
+	f->frame.flags = BGDMA_FRAME_PATIENT;
+	add(f, &d, 0, 0, 0);
+	return send_data(sock, f);
+}
+
+/* Do they say anything of our flow for a while? */
+static bool spoken(int sock)
+{
+	struct {
+		struct ether_header eth;
+		struct bgdma_frame f;
+	} __attribute__((packed)) in;
+	__u64 end = now_ns() + 300000000;
+
+	while (now_ns() < end) {
+		if (recv(sock, &in, sizeof(in), 0) >= (ssize_t)sizeof(in) &&
+		    in.f.kernel != US && in.f.type == BGDMA_FRAME_ACK &&
+		    in.f.flow == 5)
+			return true;
+	}
+	return false;
+}
+
+#define DEALT(psn_) \
+	ASSERT_TRUE(dealt(self->sock, 5, psn_, &self->ack))
+
+TEST_F(data, patient_frames_are_acknowledged_with_the_next)
+{
+	struct bgdma_desc d = d_inline(0, self->e.rec.id, "x", 1);
+	uint32_t i;
+
+	/* The first of a flow takes a worker. */
+	add(&self->f, &d, 0, 0, 0);
+	LANDS();
+	packet_wait(&self->e.rec);
+	packet_drop(&self->e.rec);
+	for (i = 1; i < 4; i++) {
+		ASSERT_TRUE(send_patient(self->sock, &self->f, &self->e, FIRST + i));
+		packet_wait(&self->e.rec);
+		packet_drop(&self->e.rec);
+	}
+	EXPECT_FALSE(spoken(self->sock));
+	data_new(&self->f, 5, FIRST + 4);
+	add(&self->f, &d, 0, 0, 0);
+	LANDS();
+	/* One that is refused, and one that comes twice, is no matter of patience. */
+	d.dst_fifo = 63;
+	data_new(&self->f, 5, FIRST + 5);
+	self->f.frame.flags = BGDMA_FRAME_PATIENT;
+	add(&self->f, &d, 0, 0, 0);
+	REFUSED(BGDMA_E_FIFO);
+	ASSERT_TRUE(send_data(self->sock, &self->f));
+	DEALT(FIRST + 6);
+}
+
+TEST_F(data, patient_frames_that_are_missed_are_told_of)
+{
+	struct bgdma_desc d = d_inline(0, self->e.rec.id, "x", 1);
+
+	add(&self->f, &d, 0, 0, 0);
+	LANDS();
+	ASSERT_TRUE(send_patient(self->sock, &self->f, &self->e, FIRST + 2));
+	DEALT(FIRST + 1);
+	EXPECT_EQ(2, self->ack.ack.sack[0]);
+	/* They said that one has arrived and was not dealt with: now both were. */
+	ASSERT_TRUE(send_patient(self->sock, &self->f, &self->e, FIRST + 1));
+	DEALT(FIRST + 3);
+}
+
+/* Who was told that there is no room is told when there is. */
+TEST_F(data, patient_frames_that_wait_for_room)
+{
+	uint32_t n = (uint32_t)(self->e.rec.bytes / (2 * sizeof(struct bgdma_packet))) + 1, i;
+	struct bgdma_desc d = d_inline(0, self->e.rec.id, "x", 1);
+
+	add(&self->f, &d, 0, 0, 0);
+	LANDS();
+	for (i = 1; i < n; i++)
+		ASSERT_TRUE(send_patient(self->sock, &self->f, &self->e, FIRST + i));
+	DEALT(FIRST + n - 1);
+	EXPECT_EQ(BGDMA_WIRE_NOT_READY, self->ack.ack.state);
+	while (--i)
+		packet_drop(&self->e.rec);
+	DEALT(FIRST + n);
+	EXPECT_EQ(BGDMA_WIRE_READY, self->ack.ack.state);
+}
+
+/* ---- The sender ---------------------------------------------------------- */
+
+/*
+ * Messages of a new FIFO to us, with a doorbell each. @f: the frame of the last of them.
+ * Return: how many were patient.
+ */
+static uint32_t burst(struct end *e, int sock, __u32 counter, struct inj *inj,
+		      struct data_frame *f)
+{
+	struct bgdma_desc d = d_inline(WE, 3, "x", 1);
+	uint32_t patient = 0, n = 0;
+
+	d.inj_ctr = counter;
+	inj_new(inj, &e->n);
+	while (n++ < BURST) {
+		inject(inj, &d);
+		if (!until(load(&inj->kern->head) == n))
+			return 0;
+	}
+	for (n = 0; n < BURST;) {
+		if (!next_frame(sock, BGDMA_FRAME_DATA, f, sizeof(*f)))
+			return 0;
+		if (f->frame.flow != inj->id || f->frame.flags & BGDMA_FRAME_AGAIN)
+			continue;
+		patient += !!(f->frame.flags & BGDMA_FRAME_PATIENT);
+		n += f->frame.packets;
+	}
+	return patient;
+}
+
+/* How soon one frame follows another is the host's to say: one burst is quick. */
+TEST_F(data, who_is_patient_asks_in_the_end)
+{
+	struct data_frame again = {};
+	uint32_t patient = 0, i;
+	struct inj inj;
+
+	for (i = 0; i < TRIES && !patient; i++)
+		patient = burst(&self->e, self->sock, BGDMA_NONE, &inj, &self->f);
+	ASSERT_LT(0, patient);
+	while (again.frame.psn != self->f.frame.psn ||
+	       again.frame.flow != inj.id)
+		ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &again,
+				       sizeof(again)));
+	EXPECT_EQ(BGDMA_FRAME_AGAIN, again.frame.flags);
+	EXPECT_EQ(0, load(&inj.kern->done));
+	ack_new(&self->ack);
+	ASSERT_TRUE(send_ack(self->sock, &self->f, self->f.frame.psn + 1, 0,
+			     &self->ack));
+	EXPECT_TRUE(until(load(&inj.kern->done) == BURST));
+}
+
+TEST_F(data, who_waits_for_a_counter_is_not_patient)
+{
+	struct inj inj;
+	uint32_t i;
+
+	counter_add(&self->e.n, INJ, self->e.ic, 1000);
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, burst(&self->e, self->sock, self->e.ic, &inj,
+				   &self->f));
+	EXPECT_EQ(inj.id, self->f.frame.flow);
+}
+
+TEST_HARNESS_MAIN
