@@ -55,16 +55,23 @@ void bgdma_link_queue_work(struct work_struct *work)
  */
 u32 bgdma_frame_crc(const struct bgdma_frame *frame)
 {
-	struct bgdma_frame first = *frame;
+	/* All of a short head: most of what that takes is the way to the function. */
+	struct {
+		struct bgdma_frame frame;
+		struct bgdma_wire_packet packet;
+	} first;
+	u32 head = le16_to_cpu(frame->head), n = min_t(u32, head, sizeof(first));
 	u32 crc;
 
+	memcpy(&first, frame, n);
 	/* What a hop changes, and the checksum itself. */
-	first.crc = 0;
-	first.at = 0;
-	first.hops = 0;
-	crc = bgdma_crc32c(~0U, &first, sizeof(first));
-	return ~bgdma_crc32c(crc, frame + 1,
-			     le16_to_cpu(frame->head) - sizeof(*frame));
+	first.frame.crc = 0;
+	first.frame.at = 0;
+	first.frame.hops = 0;
+	crc = bgdma_crc32c(~0U, &first, n);
+	if (head > n)
+		crc = bgdma_crc32c(crc, (const u8 *)frame + n, head - n);
+	return ~crc;
 }
 
 /**

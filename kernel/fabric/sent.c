@@ -86,14 +86,8 @@ void bgdma_sent_publish(struct bgdma_tx *tx)
 	bgdma_inj_publish(container_of(tx->s, struct bgdma_inj_fifo, s), done);
 }
 
-/**
- * bgdma_sent_check() - is a transfer over?
- * @tx: of its stream
- * @sent: transfer
- *
- * Context: tx.lock held.
- */
-void bgdma_sent_check(struct bgdma_tx *tx, struct bgdma_sent *sent)
+/* A transfer that is over ends; its stream does not show it yet. */
+static void bgdma_sent_end(struct bgdma_tx *tx, struct bgdma_sent *sent)
 {
 	if (!sent->whole || sent->packets || sent->ended ||
 	    (sent->fetched && !sent->code))
@@ -109,9 +103,29 @@ void bgdma_sent_check(struct bgdma_tx *tx, struct bgdma_sent *sent)
 	else if (sent->desc.route & BGDMA_ROUTE_DEPOSIT)
 		/* What goes to many has left, once, when the last has it. */
 		bgdma_inj_count(bgdma_sent_late(tx, sent), sent->left);
-	else
+	else if (trace_bgdma_done_enabled())
 		trace_bgdma_done(bgdma_sent_late(tx, sent));
+}
+
+/**
+ * bgdma_sent_check() - is a transfer over?
+ * @tx: of its stream
+ * @sent: transfer
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_sent_check(struct bgdma_tx *tx, struct bgdma_sent *sent)
+{
+	bgdma_sent_end(tx, sent);
 	bgdma_sent_publish(tx);
+}
+
+/* So many bytes of it have come. */
+static void bgdma_sent_count(struct bgdma_tx *tx, struct bgdma_sent *sent, u32 n)
+{
+	sent->left -= n;
+	if (sent->desc.inj_ctr != cpu_to_le32(BGDMA_NONE))
+		bgdma_inj_count(bgdma_sent_late(tx, sent), n);
 }
 
 /**
@@ -181,12 +195,11 @@ void bgdma_sent_dealt(struct bgdma_tx *tx, const struct sk_buff *skb)
 		/* What is fetched counts when it comes back, also if before this. */
 		if (p->kind == BGDMA_WIRE_PIECE && !sent->code &&
 		    !(sent->desc.flags & BGDMA_DESC_FETCH) &&
-		    !(sent->desc.route & BGDMA_ROUTE_DEPOSIT)) {
-			sent->left -= n;
-			bgdma_inj_count(bgdma_sent_late(tx, sent), n);
-		}
-		bgdma_sent_check(tx, sent);
+		    !(sent->desc.route & BGDMA_ROUTE_DEPOSIT))
+			bgdma_sent_count(tx, sent, n);
+		bgdma_sent_end(tx, sent);
 	}
+	bgdma_sent_publish(tx);
 }
 
 /**
@@ -415,8 +428,7 @@ void bgdma_sent_fetched(struct bgdma_tx *tx, u32 id, u32 offset,
 	bgdma_slice_end();
 	if (!sent->code) {
 		sent->fetched -= n;
-		sent->left -= n;
-		bgdma_inj_count(bgdma_sent_late(tx, sent), n);
+		bgdma_sent_count(tx, sent, n);
 	}
 	bgdma_sent_check(tx, sent);
 }

@@ -60,7 +60,9 @@ static inline void bgdma_window_done(unsigned long *have, u32 *next, u32 span,
 	bitmap_clear(have, 0, span);
 	if (!dealt)
 		return;
-	bitmap_shift_right(have, have, span, BGDMA_WIRE_SACK);
+	/* Mostly nothing is behind it. */
+	if (!bitmap_empty(have, BGDMA_WIRE_SACK))
+		bitmap_shift_right(have, have, span, BGDMA_WIRE_SACK);
 	*next += span;
 }
 

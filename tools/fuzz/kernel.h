@@ -140,6 +140,17 @@ static inline void bitmap_clear(unsigned long *map, unsigned int start,
 		map[(start + n) / 64] &= ~(1UL << (start + n) % 64);
 }
 
+static inline bool bitmap_empty(const unsigned long *map, unsigned int bits)
+{
+	unsigned int i;
+
+	for (i = 0; i < bits; i++) {
+		if (test_bit(i, map))
+			return false;
+	}
+	return true;
+}
+
 static inline void bitmap_shift_right(unsigned long *to,
 				      const unsigned long *from,
 				      unsigned int by, unsigned int bits)
