@@ -39,8 +39,9 @@ bool bgdma_follow_add(struct bgdma_stream *by, struct bgdma_stream *s)
 	struct bgdma_follow *follow = by->follow;
 	u32 index = bgdma_follow_index(s), i;
 
+	/* It may change hands at this moment: bgdma_follow_one() looks again. */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) ||
-	    (!s->remote && s->kind != BGDMA_KIND_EDGE))
+	    (!READ_ONCE(s->remote) && s->kind != BGDMA_KIND_EDGE))
 		return false;
 	for (i = follow->at; i < follow->n; i++) {
 		if (follow->e[i].ctx == s->ctx && follow->e[i].queue == s->id &&

@@ -171,7 +171,7 @@ static bool bgdma_sub_take(struct bgdma_rget_sub *sub,
 			bgdma_ctx_put(s->peer);
 		s->peer = NULL;
 		/* What the owner sends to itself keeps the owner's rights. */
-		s->remote = !bgdma_same(who, &s->ctx->who);
+		WRITE_ONCE(s->remote, !bgdma_same(who, &s->ctx->who));
 		sub->bound = true;
 	} else if (!idle) {
 		*nudge = s;
