@@ -86,6 +86,7 @@ void add_engines(struct bgdma_coll_request *r, uint8_t op, uint16_t dispatch,
 	add(r, &(struct act){ .kind = ACT_ENGINES, .tree_op = op,
 			      .dispatch = dispatch, .from = from, .to = to,
 			      .bytes = bytes });
+	add_round(r);
 }
 
 void add_round(struct bgdma_coll_request *r)

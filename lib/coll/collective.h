@@ -207,7 +207,7 @@ void add_combine(struct bgdma_coll_request *r, const void *in, void *inout,
 		 uint64_t count);
 /* What a collective does with its own memory in another way. */
 void add_call(struct bgdma_coll_request *r, void (*call)(void *arg), void *arg);
-/* What the engines do: one in a round, and beside it what needs nothing of it. */
+/* What the engines do; it is the only one in its round. */
 void add_engines(struct bgdma_coll_request *r, uint8_t op, uint16_t dispatch,
 		 const void *from, void *to, uint64_t bytes);
 void add_round(struct bgdma_coll_request *r);

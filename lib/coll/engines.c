@@ -392,7 +392,6 @@ static void add_reduction(struct bgdma_coll_request *r, uint8_t op,
 
 	(void)engines_dispatch(r->op, &dispatch);
 	add_engines(r, op, dispatch, from, to, bytes);
-	add_round(r);
 }
 
 void allreduce_engines(struct bgdma_coll_request *r,
@@ -444,5 +443,4 @@ void broadcast_engines(struct bgdma_coll_request *r,
 	}
 	add_engines(r, BGDMA_OP_TREE_BCAST, 0, rank ? NULL : what->out,
 		    rank && rank != what->root ? what->out : NULL, what->bytes);
-	add_round(r);
 }

@@ -9,7 +9,6 @@
 #include <bgdma/sum.h>
 
 #include "collective.h"
-#include "engines.h"
 #include "exact.h"
 #include "fast.h"
 
@@ -36,12 +35,6 @@ struct sum {
 	const void *from;
 	void *to;
 };
-
-/*
- * Integers of a sum by the engines, from so many bytes on, go to the root alone: for
- * less, another pass takes longer than what it saves.
- */
-#define ROOTED_BYTES	(64U << 10)
 
 /* ---- Which and whether -------------------------------------------------- */
 
@@ -326,74 +319,6 @@ static void ring_build(struct bgdma_coll_request *r, struct sum *s)
 	ring_gather(r, s->out, &values);
 }
 
-/* How many parts a long sum that the engines add up has: of half a megabyte each. */
-static uint32_t parts_by_engines(uint64_t bytes)
-{
-	uint64_t parts = bytes / (512U << 10);
-
-	return parts < 1 ? 1 : parts > 8 ? 8 : (uint32_t)parts;
-}
-
-/* Part @i of so many. */
-static struct sum part_of(const struct sum *s, uint32_t wide, uint32_t i,
-			  uint32_t parts)
-{
-	struct sum part = *s;
-
-	part.first = s->count / parts * i;
-	part.gets = i + 1 < parts ? s->count / parts : s->count - part.first;
-	part.from = (char *)s->image + part.first * wide;
-	part.to = (char *)s->out + part.first * s->bytes;
-	return part;
-}
-
-static void part_reduce(struct bgdma_coll_request *r, struct sum *part,
-			uint32_t wide)
-{
-	uint16_t dispatch = 0;
-
-	(void)engines_dispatch(r->op, &dispatch);
-	add_engines(r, BGDMA_OP_TREE_REDUCE, dispatch, part->from,
-		    r->group->rank ? NULL : (void *)(uintptr_t)part->from,
-		    part->gets * wide);
-}
-
-static void part_broadcast(struct bgdma_coll_request *r, struct sum *part)
-{
-	bool root = !r->group->rank;
-
-	add_engines(r, BGDMA_OP_TREE_BCAST, 0, root ? part->to : NULL,
-		    root ? NULL : part->to, part->gets * part->bytes);
-	add_round(r);
-}
-
-/*
- * What a long sum is the root alone works out, of one part while the engines add up
- * the next; and they bring it to the others. These compute nothing then, and what
- * goes down is shorter than the integers.
- */
-static void rooted_build(struct bgdma_coll_request *r, struct sum *s)
-{
-	const uint32_t wide = operator_bytes(r->op);
-	const uint32_t parts = parts_by_engines(s->count * wide);
-	struct sum *part = request_memory(r, parts * sizeof(*part));
-	uint32_t i;
-
-	if (r->lacking)
-		return;
-	for (i = 0; i <= parts; i++) {
-		if (i < parts) {
-			part[i] = part_of(s, wide, i, parts);
-			part_reduce(r, &part[i], wide);
-		}
-		if (i && !r->group->rank)
-			add_call(r, sum_values, &part[i - 1]);
-		add_round(r);
-		if (i)
-			part_broadcast(r, &part[i - 1]);
-	}
-}
-
 /* A reduce-scatter leaves what this member gets in the beginning. */
 static void images_build(struct bgdma_coll_request *r,
 			 const struct bgdma_collective *what, struct sum *s,
@@ -403,11 +328,6 @@ static void images_build(struct bgdma_coll_request *r,
 
 	if (what->kind == BGDMA_ALLREDUCE && algorithm == BGDMA_RING) {
 		ring_build(r, s);
-		return;
-	}
-	if (what->kind == BGDMA_ALLREDUCE && algorithm == BGDMA_ENGINES &&
-	    s->count * operator_bytes(r->op) >= ROOTED_BYTES) {
-		rooted_build(r, s);
 		return;
 	}
 	pass.in = NULL;
