@@ -168,4 +168,42 @@ TEST_F(data, who_waits_for_a_counter_is_not_patient)
 	EXPECT_EQ(inj.id, self->f.frame.flow);
 }
 
+/* The next frame of a FIFO that we have not seen. */
+static bool frame_of(int sock, const struct inj *inj, uint8_t again, struct data_frame *f)
+{
+	do {
+		if (!next_frame(sock, BGDMA_FRAME_DATA, f, sizeof(*f)))
+			return false;
+	} while (f->frame.flow != inj->id ||
+		 (f->frame.flags & BGDMA_FRAME_AGAIN) != again);
+	return true;
+}
+
+#define EACH	64	/* messages */
+
+/* Seven rows, of which each takes twice as many as the one before, are more. */
+TEST_F(data, who_looks_for_the_end_of_each_is_soon_told_at_once)
+{
+	struct bgdma_desc d = d_inline(WE, 3, "x", 1);
+	uint32_t i, patient = 0;
+	struct inj inj;
+
+	d.inj_ctr = BGDMA_NONE;
+	inj_new(&inj, &self->e.n);
+	for (i = 1; i <= EACH; i++) {
+		inject(&inj, &d);
+		ASSERT_TRUE(frame_of(self->sock, &inj, 0, &self->f));
+		if (self->f.frame.flags & BGDMA_FRAME_PATIENT) {
+			patient++;
+			ASSERT_TRUE(frame_of(self->sock, &inj,
+					     BGDMA_FRAME_AGAIN, &self->f));
+		}
+		ack_new(&self->ack);
+		ASSERT_TRUE(send_ack(self->sock, &self->f,
+				     self->f.frame.psn + 1, 0, &self->ack));
+		ASSERT_TRUE(until(load(&inj.kern->done) == i));
+	}
+	EXPECT_GT(7, patient);
+}
+
 TEST_HARNESS_MAIN

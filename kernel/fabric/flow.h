@@ -226,7 +226,9 @@ struct bgdma_flow_key {
  * @shrunk: number of the first frame that was sent with the window as it is
  * @stopped: the receiver has no room
  * @sent: when the last frame was sent, in us
- * @steady: that was also the last of its stream
+ * @row: frames up to that one of which each came close behind the one before, and
+ *	none of its stream went elsewhere
+ * @need: one more than so many of these are few
  * @quiet: the receiver was not asked to acknowledge the last frame
  * @acks: number of the last acknowledgment
  * @srtt: round trip in us, in 1/8
@@ -261,7 +263,8 @@ struct bgdma_tx_flow {
 	u32 shrunk;
 	bool stopped;
 	u32 sent;
-	bool steady;
+	u16 row;
+	u16 need;
 	bool quiet;
 	u32 acks;
 	u32 srtt;

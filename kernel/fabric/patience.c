@@ -14,7 +14,13 @@
  * follow one another more slowly are acknowledged one by one.
  */
 #define BGDMA_TX_PATIENCE	1000
-#define BGDMA_TX_STEADY		250
+#define BGDMA_TX_CLOSE		250
+
+/*
+ * Who sends one, and looks whether it has ended before he sends another, is not told
+ * soon: whenever none has followed, it takes twice as many in a row as before.
+ */
+#define BGDMA_TX_NEED		1023
 
 /* Of a stream on their way meanwhile, at most; so many frames have room, too. */
 #define BGDMA_TX_PATIENT	(BGDMA_SENT_MAX / 4)
@@ -46,8 +52,8 @@ static bool bgdma_patience_may(const struct bgdma_tx_flow *flow,
 	const struct bgdma_tx *tx = flow->tx;
 
 	lockdep_assert_held(&tx->lock);
-	return cb->patient == cb->packets && cb->span == 1 && flow->steady &&
-	       cb->stamp - flow->sent < BGDMA_TX_STEADY &&
+	return cb->patient == cb->packets && cb->span == 1 &&
+	       flow->row > flow->need + 1 &&
 	       flow->srtt / 8 < BGDMA_TX_PATIENCE &&
 	       tx->head - tx->tail < BGDMA_TX_PATIENT &&
 	       bgdma_tx_room(flow, BGDMA_TX_PATIENT);
@@ -59,6 +65,17 @@ static void bgdma_patience_start(struct bgdma_tx_flow *flow, u32 us)
 	if (!hrtimer_active(&flow->patience))
 		hrtimer_start(&flow->patience, ns_to_ktime(us * NSEC_PER_USEC),
 			      HRTIMER_MODE_REL_SOFT);
+}
+
+/* So long a row makes up for one that ended too soon. */
+static void bgdma_patience_count(struct bgdma_tx_flow *flow, u32 stamp)
+{
+	bool close = stamp - flow->sent < BGDMA_TX_CLOSE;
+
+	flow->row = close ? min_t(u32, flow->row + 1, U16_MAX) : 1;
+	if (flow->row > 2 * flow->need + 2)
+		flow->need /= 2;
+	flow->sent = stamp;
 }
 
 /**
@@ -74,9 +91,8 @@ void bgdma_patience_last(struct bgdma_tx_flow *flow, struct sk_buff *skb)
 	bool first = !flow->quiet || skb_queue_len(&flow->unacked) == 1;
 
 	lockdep_assert_held(&flow->tx->lock);
+	bgdma_patience_count(flow, cb->stamp);
 	flow->quiet = bgdma_patience_may(flow, cb);
-	flow->steady = true;
-	flow->sent = cb->stamp;
 	if (!flow->quiet)
 		return;
 	((struct bgdma_frame *)skb->data)->flags |= BGDMA_FRAME_PATIENT;
@@ -124,6 +140,8 @@ bool bgdma_patience_over(struct bgdma_tx_flow *flow)
 		return false;
 	}
 	bgdma_patience_ask(flow);
+	flow->row = 0;
+	flow->need = min(2 * flow->need + 1, BGDMA_TX_NEED);
 	return true;
 }
 

@@ -538,7 +538,7 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 		flow = bgdma_tx_known(tx, key);
 	}
 	if (flow) {
-		flow->steady = false;
+		flow->row = 0;
 		list_move(&flow->node, &tx->flows);
 		return flow;
 	}
