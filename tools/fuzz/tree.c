@@ -433,6 +433,9 @@ static void unbind(void)
 		err = bgdma_class_unbind(&f.ctx, &arg);
 		for (i = 0; err && i < BGDMA_EDGES; i++)
 			edge_runs(i, BGDMA_STEP_DONE);
+		/* Who reads it is told first that a result breaks off. */
+		if (err)
+			packets_run(BGDMA_STEP_DONE);
 	}
 	must(!err && f.events <= f.lied);
 	for (i = 0; i < BGDMA_EDGES; i++)

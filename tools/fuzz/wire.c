@@ -105,7 +105,7 @@ static bool told_frame(const struct bgdma_frame *f, uint32_t payload)
 	uint64_t bytes = 0;
 	unsigned int i;
 
-	if (f->flags > 7 || f->bytes != payload)
+	if (f->flags > 15 || f->bytes != payload)
 		return false;
 	if (f->type != BGDMA_FRAME_DATA || !f->packets)
 		return false;
@@ -215,7 +215,7 @@ static void make_consistent(struct bgdma_frame *f, uint32_t len, uint8_t how)
 	if (how & 4)
 		f->head = (uint16_t)told_head(f);
 	if (how & 8)
-		f->flags &= 7;
+		f->flags &= BGDMA_FRAME_FLAGS;
 	if (how & 64)
 		f->more = 0;
 	if (!(how & 16) || f->head > len || f->head != told_head(f))
@@ -245,7 +245,7 @@ static void frame(struct input *in)
 		more = f->bytes;
 	head = told_head(f);
 	len += more;
-	good = head && f->head == head && f->flags <= 7 && head <= len &&
+	good = head && f->head == head && f->flags <= 15 && head <= len &&
 	       f->bytes <= len - head &&
 	       (f->type == BGDMA_FRAME_DATA || !f->bytes) &&
 	       (!f->more || (f->type == BGDMA_FRAME_DATA && f->more < 64));
