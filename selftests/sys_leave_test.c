@@ -12,9 +12,50 @@
 
 struct left {
 	struct bgdma_endpoint_attr attr;
-	volatile pid_t pid;
 	volatile bool sent, go, refused;
 };
+
+static int left_open(struct module *module, const struct left *l, uint8_t *mem,
+		     uint64_t bytes, uint64_t portion)
+{
+	require_is(0, module_open(module, l->attr));
+	message_fill(mem, module->m.rank ? 0 : bytes, 1);
+	if (module->m.rank)
+		return 0;
+	return announce(module, (struct bgdma_rendezvous_attr){
+			.dest = 1, .length = bytes, .data = mem,
+			.portion = portion });
+}
+
+/* All is there, and some of it is looked at: then the other side may leave. */
+static int looks(struct module *module, struct left *l)
+{
+	while (!l->sent)
+		usleep(1000);
+	require(bgdma_endpoint_progress(module->m.ep, 8) > 0);
+	require(bgdma_endpoint_progress(module->m.ep, 8) > 0);
+	l->go = true;
+	return 0;
+}
+
+/* The other side has left meanwhile. */
+static int left_alone(struct module *module, int result)
+{
+	usleep(500000);
+	require_is(0, until_count(module, &module->ended, 1));
+	require_is(result, module->last);
+	require_is(0, nothing_left(module));
+	return member_leave(&module->m);
+}
+
+/* To where the other side has looked. */
+static int leave_then(struct module *module, struct left *l)
+{
+	l->sent = true;
+	while (!l->go)
+		sched_yield();
+	return member_leave(&module->m);
+}
 
 static enum bgdma_portions first_by_put(void *arg, uint32_t portion,
 					uint64_t offset, uint64_t length)
@@ -32,34 +73,18 @@ static int leaves(uint32_t rank, uint32_t size, void *arg)
 	struct left *l = arg;
 
 	(void)size;
-	require_is(0, module_open(&module, l->attr));
-	message_fill(mem, rank ? 0 : sizeof(mem), 1);
+	require_is(0, left_open(&module, l, mem, sizeof(mem), PIECE));
 	if (rank == 0) {
-		l->pid = getpid();
-		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
-				.dest = 1, .length = sizeof(mem), .data = mem,
-				.portion = PIECE }));
 		require_is(0, until_count(&module, &module.done, 1));
-		l->sent = true;
-		while (!l->go)
-			sched_yield();
-		return member_leave(&module.m);
+		return leave_then(&module, l);
 	}
 	require_is(0, take_next(&module, 0, (struct bgdma_accept_attr){
 			.length = sizeof(mem), .data = mem,
 			.way = first_by_put }));
-	while (!l->sent)
-		usleep(1000);
-	/* All is there; some of it is looked at. */
-	require(bgdma_endpoint_progress(module.m.ep, 8) > 0);
-	require(bgdma_endpoint_progress(module.m.ep, 8) > 0);
-	l->go = true;
-	usleep(500000);
-	require_is(0, until_count(&module, &module.ended, 1));
-	require_is(0, module.last);
+	require_is(0, looks(&module, l));
+	require_is(0, left_alone(&module, 0));
 	require(message_is(mem, sizeof(mem), 1));
-	require_is(0, nothing_left(&module));
-	return member_leave(&module.m);
+	return 0;
 }
 
 TEST(x3_sp5_all_that_came_before_its_origin_left_is_taken)
@@ -87,22 +112,10 @@ static int target_leaves(uint32_t rank, uint32_t size, void *arg)
 	uint32_t i;
 
 	(void)size;
-	require_is(0, module_open(&module, l->attr));
-	message_fill(mem, rank ? 0 : sizeof(mem), 1);
+	require_is(0, left_open(&module, l, mem, sizeof(mem), PIECE));
 	if (rank == 0) {
-		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
-				.dest = 1, .length = sizeof(mem), .data = mem,
-				.portion = PIECE }));
-		while (!l->sent)
-			usleep(1000);
-		require(bgdma_endpoint_progress(module.m.ep, 8) > 0);
-		require(bgdma_endpoint_progress(module.m.ep, 8) > 0);
-		l->go = true;
-		usleep(500000);
-		require_is(0, until_count(&module, &module.ended, 1));
-		require_is(0, module.last);
-		require_is(0, nothing_left(&module));
-		return member_leave(&module.m);
+		require_is(0, looks(&module, l));
+		return left_alone(&module, 0);
 	}
 	/* The origin's control way has packets that are before the end of the chain. */
 	require_is(0, until_count(&module, &module.announced, 1));
@@ -115,10 +128,7 @@ static int target_leaves(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, until_count(&module, &module.done, 1));
 	require(message_is(mem, sizeof(mem), 1));
 	usleep(100000);
-	l->sent = true;
-	while (!l->go)
-		sched_yield();
-	return member_leave(&module.m);
+	return leave_then(&module, l);
 }
 
 TEST(x3_sp7_what_its_target_has_is_sent)
@@ -138,20 +148,14 @@ static int took_and_leaves(uint32_t rank, uint32_t size, void *arg)
 	struct left *l = arg;
 
 	(void)size;
-	require_is(0, module_open(&module, l->attr));
-	message_fill(mem, rank ? 0 : sizeof(mem), 1);
+	require_is(0, left_open(&module, l, mem, sizeof(mem),
+				l->go ? PIECE : BGDMA_PORTION_WHOLE));
 	if (rank == 0) {
-		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
-				.dest = 1, .length = sizeof(mem), .data = mem,
-				.portion = l->go ? PIECE : BGDMA_PORTION_WHOLE }));
 		while (!l->sent)
 			usleep(1000);
-		usleep(500000);
-		require_is(0, until_count(&module, &module.ended, 1));
-		require_is(l->refused ? -ECANCELED : 0, module.last);
+		require_is(0, left_alone(&module, l->refused ? -ECANCELED : 0));
 		require_is(l->refused ? 0 : PIECE * 3 - 1, module.bytes);
-		require_is(0, nothing_left(&module));
-		return member_leave(&module.m);
+		return 0;
 	}
 	require_is(0, until_count(&module, &module.announced, 1));
 	if (l->refused) {

@@ -193,6 +193,26 @@ static inline int message_cross(struct module *module,
 	return 0;
 }
 
+/*
+ * The same in packets: at process 1 @pieces is how many came, but for announcements,
+ * of which the next may be there already.
+ */
+static inline int pieces_cross(struct module *module,
+			       struct bgdma_rendezvous_attr attr, uint64_t room,
+			       uint64_t *pieces)
+{
+	uint64_t announced = module->announced.is;
+	struct bgdma_endpoint_stats before, after;
+
+	attr.portions = BGDMA_PORTIONS_PACKETS;
+	bgdma_endpoint_stats(module->m.ep, &before);
+	require_is(0, message_cross(module, attr, room));
+	bgdma_endpoint_stats(module->m.ep, &after);
+	*pieces = after.packets - before.packets -
+		  (module->announced.is - announced);
+	return 0;
+}
+
 static inline uint32_t busy(struct module *module, unsigned int kind)
 {
 	struct bgdma_counter_stats stats;
