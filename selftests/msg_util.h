@@ -50,21 +50,24 @@ static inline int talker_open(struct talker *t, struct bgdma_endpoint_attr ep,
 	return ret ? ret : bgdma_endpoint_commit(t->m.ep, NULL);
 }
 
-/* All processes of the job are here, and make progress until then. */
+/*
+ * All processes of the job are here, and make progress until then. Without credit for
+ * them the messages are announced, and hold a counter until they are taken.
+ */
 static inline int talker_fence(struct talker *t)
 {
-	enum { FENCE_CONTEXT = 0xffff };
-	struct bgdma_msg_request *request;
+	enum { FENCE_CONTEXT = 0xffff, FENCE_RANKS = 64 };
+	struct bgdma_msg_request *sent[FENCE_RANKS];
 	uint32_t peer;
 	int ret;
 
+	require(t->m.size <= FENCE_RANKS);
 	/* Not bgdma_job_fence(): it makes no progress. */
 	for (peer = 0; peer < t->m.size; peer++) {
 		ret = bgdma_msg_isend(t->msg, NULL, 0, peer, 0, FENCE_CONTEXT,
-				      &request);
+				      &sent[peer]);
 		if (ret)
 			return ret;
-		bgdma_msg_request_free(&request);
 	}
 	for (peer = 0; peer < t->m.size; peer++) {
 		ret = bgdma_msg_recv(t->msg, NULL, 0, peer, 0, FENCE_CONTEXT,
@@ -72,7 +75,7 @@ static inline int talker_fence(struct talker *t)
 		if (ret)
 			return ret;
 	}
-	return 0;
+	return bgdma_msg_waitall(sent, t->m.size, NULL);
 }
 
 /* Nothing is left but what the fence leaves. */
