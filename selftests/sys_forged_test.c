@@ -12,7 +12,8 @@ enum { VICTIM = 0, FRIEND = 1, FORGER = 2, JOB = 3 };
 #define BYTES	5000
 #define PORTION	1000	/* of a paced message */
 
-enum mode { WHOLE, CHAIN, PACKETS };
+/* MIXED: a chain of which the victim has every other portion in packets. */
+enum mode { WHOLE, CHAIN, PACKETS, MIXED, MODES };
 
 /*
  * The victim has two messages with the friend and two with the forger, one of
@@ -94,6 +95,7 @@ static const struct forgery tails[] = {
 	{ TAIL(0), .high = ORIGIN, .low = COMING, MALFORMED },
 	{ TAIL(17), .high = ORIGIN, .low = COMING, MALFORMED },
 	{ TAIL(16), .high = ORIGIN, .low = COMING, .coming = CHAIN, MALFORMED },
+	{ TAIL(16), .high = ORIGIN, .low = COMING, .coming = MIXED, MALFORMED },
 	{ TAIL(8), .high = ORIGIN, .low = COMING, .coming = PACKETS,
 	  MALFORMED },
 	{ TAIL(16), .high = ORIGIN | FRIENDS, .low = COMING | FRIENDS, IGNORED },
@@ -109,6 +111,13 @@ static const struct forgery pieces[] = {
 	{ PIECE(5, 1001), .low = COMING, .coming = PACKETS, MALFORMED },
 	{ PIECE(1, 100), .low = COMING, MALFORMED },
 	{ PIECE(1, 100), .low = COMING, .coming = CHAIN, MALFORMED },
+	/* Every other one is in packets; more of those than there are. */
+	{ PIECE(1, 100), .low = COMING, .coming = MIXED, MALFORMED },
+	{ PIECE(5, 100), .low = COMING, .coming = MIXED, MALFORMED },
+	{ PIECE(6, 100), .low = COMING, .coming = MIXED, MALFORMED },
+	{ PIECE(4, 2001), .low = COMING, .coming = MIXED, MALFORMED },
+	{ PIECE(2, PORTION), .low = COMING, .coming = MIXED, .times = 9,
+	  IGNORED },
 	{ PIECE(1, 100), .low = COMING | FRIENDS, IGNORED },
 	{ PIECE(1, 100), .low = SENT, .sent = PACKETS, IGNORED },
 	{ PIECE(1, 100), .low = SENT | FRIENDS, IGNORED },
@@ -209,13 +218,24 @@ static int player_send(struct player *p, uint32_t to, enum mode mode,
 	return bgdma_rendezvous_send(p->module.m.ep, &attr);
 }
 
+static enum bgdma_portions every_other(void *arg, uint32_t portion,
+				       uint64_t offset, uint64_t length)
+{
+	(void)arg;
+	(void)offset;
+	(void)length;
+	return portion % 2 ? BGDMA_PORTIONS_PUT : BGDMA_PORTIONS_PACKETS;
+}
+
 /* Accept a message that was announced. */
-static int player_accept(struct player *p, const struct bgdma_rts *rts)
+static int player_accept(struct player *p, const struct bgdma_rts *rts,
+			 enum mode mode)
 {
 	struct message *m = &p->coming[rts->rank];
 	struct stage *s = p->stage;
 	struct bgdma_accept_attr attr = {
 		.length = BYTES, .done = message_done, .arg = m,
+		.way = mode == MIXED ? every_other : NULL,
 	};
 
 	*m = (struct message){ .mem = memory[1][rts->rank] };
@@ -329,7 +349,7 @@ static int forger_round(struct player *p, const struct forgery *f)
 	require_is(0, player_fence(p));
 	require_is(0, player_fence(p));
 	if (f->result == GOES_ON) {
-		require_is(0, player_accept(p, &rts));
+		require_is(0, player_accept(p, &rts, f->sent));
 		require_is(0, player_until(p, &p->coming[VICTIM], VICTIM, 0));
 	}
 	require_is(0, member_until(&p->module.m, message_there,
@@ -340,16 +360,27 @@ static int forger_round(struct player *p, const struct forgery *f)
 
 /* ---- The others --------------------------------------------------------- */
 
+/* What the victim and the friend send each other: all pairs of modes. */
+static enum mode friend_sends(unsigned int round)
+{
+	return round % MODES;
+}
+
+static enum mode friend_gets(unsigned int round)
+{
+	return round / MODES % MODES;
+}
+
 static int friend_round(struct player *p, unsigned int round)
 {
 	struct bgdma_rts rts;
 	unsigned int i;
 
-	require_is(0, player_send(p, VICTIM, round % 3, NULL));
+	require_is(0, player_send(p, VICTIM, friend_sends(round), NULL));
 	require_is(0, player_hear(p, 1, &rts));
 	for (i = 0; i < 4; i++)
 		require_is(0, player_fence(p));
-	require_is(0, player_accept(p, &rts));
+	require_is(0, player_accept(p, &rts, friend_gets(round)));
 	require_is(0, player_until(p, &p->coming[VICTIM], VICTIM, 0));
 	return player_until(p, &p->sent[VICTIM], VICTIM, 0);
 }
@@ -402,13 +433,15 @@ static int victim_round(struct player *p, const struct forgery *f,
 {
 	struct module *module = &p->module;
 	struct bgdma_rts rts[2];
+	unsigned int i;
 
-	require_is(0, player_send(p, FRIEND, (round / 3) % 3, NULL));
+	require_is(0, player_send(p, FRIEND, friend_gets(round), NULL));
 	require_is(0, player_send(p, FORGER, f->sent, NULL));
 	require_is(0, player_hear(p, 2, rts));
 	require_is(0, player_fence(p));
-	require_is(0, player_accept(p, &rts[0]));
-	require_is(0, player_accept(p, &rts[1]));
+	for (i = 0; i < 2; i++)
+		require_is(0, player_accept(p, &rts[i], rts[i].rank == FORGER ?
+					    f->coming : friend_sends(round)));
 	require_is(0, player_fence(p));
 	require_is(0, player_fence(p));
 	if (victim_looks(p, f))
@@ -508,191 +541,6 @@ TEST(dp9_lc3_sp3a_forged_cut)
 TEST(dp9_lc3_forged_stop_mark_probe_room)
 {
 	EXPECT_TRUE(RUN(others));
-}
-
-/* ---- Two that say they are the same ------------------------------------- */
-
-static int twin(uint32_t rank, uint32_t size, void *arg)
-{
-	struct bgdma_ctx_info *info;
-	struct member m;
-
-	(void)size;
-	(void)arg;
-	require_is(0, member_open(&m, NULL));
-	/* What it tells the others of itself is taken from here. */
-	info = (void *)(uintptr_t)bgdma_ctx_info(bgdma_endpoint_ctx(m.ep));
-	if (rank == FORGER)
-		info->rank = FRIEND;
-	require_is(-EBADMSG, bgdma_endpoint_commit(m.ep, NULL));
-	require_is(0, bgdma_job_fence(m.job));
-	bgdma_endpoint_destroy(m.ep);
-	bgdma_job_close(m.job);
-	return 0;
-}
-
-TEST(dp9_x2_two_of_one_place)
-{
-	partition_new("3x1x1", "");
-	EXPECT_TRUE(job_run(JOB, twin, NULL, -1));
-}
-
-/* ---- Errors without end ------------------------------------------------- */
-
-/* Have the victim's engine run what can only fail, on the counter of a message. */
-static int spoil(struct forger *f, uint32_t counter)
-{
-	struct bgdma_transfer t = bgdma__no_transfer();
-	struct bgdma_desc *desc;
-
-	t.from.region = 12345;
-	t.length = 8;
-	t.counter = counter;
-	bgdma_desc_local_copy(bgdma_region_addr(f->region), &t);
-	t = forge_transfer(f, VICTIM, 0, 0, sizeof(*desc));
-	t.dest_fifo = CTS_QUEUE;
-	t.from.region = bgdma_region_handle(f->region);
-	desc = bgdma_inj_reserve(f->fifo);
-	if (!desc)
-		return -ENOBUFS;
-	bgdma_desc_rget(desc, &t);
-	return forger_flush(f);
-}
-
-static int spoiled(uint32_t rank, uint32_t size, void *arg)
-{
-	static struct module module;
-	volatile bool *over = arg;
-	struct forger forger;
-
-	(void)size;
-	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
-	if (rank == VICTIM) {
-		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
-				.dest = 1, .portion = PORTION, .length = BYTES,
-				.data = memory[0][1] }));
-		require_is(0, until_count(&module, &module.ended, 1));
-		require(module.last);
-		*over = true;
-	} else {
-		require_is(0, forger_open(&forger, &module));
-		require_is(0, until_count(&module, &module.announced, 1));
-		while (!*over)
-			require_is(0, spoil(&forger, module.kept[0].counter));
-	}
-	return member_close(&module.m);
-}
-
-TEST(x2_sp3a_errors_without_end_put_nothing_off)
-{
-	partition_new("2x1x1", "");
-	EXPECT_TRUE(job_run(2, spoiled, shared(sizeof(bool)), -1));
-}
-
-/* ---- More cancels than a peer can have ---------------------------------- */
-
-#define STOPS		32768U	/* that are remembered of a peer */
-#define FILL		1000U	/* answers, for which there is no room */
-#define TOO_MANY	50U
-
-struct flood {
-	struct bgdma_endpoint_attr attr;
-	volatile bool over, sent;
-};
-
-static int stop_forge(struct forger *f, uint32_t serial)
-{
-	const struct stop_wire stop = { .serial = __cpu_to_le32(serial) };
-
-	return forge(f, VICTIM, CONTROL_FIFO, forge_id("sys", "stop"),
-		     forge_word(serial, 0), &stop, sizeof(stop));
-}
-
-/* It reads no answers until the end. */
-static int flood_send(struct module *module, struct flood *flood)
-{
-	struct forger forger;
-	uint32_t i;
-
-	require_is(0, forger_open(&forger, module));
-	for (i = 1; i <= FILL; i++)
-		require_is(0, stop_forge(&forger, i));
-	for (i = FILL - TOO_MANY; i < FILL; i++)
-		require_is(0, stop_forge(&forger, i + STOPS));
-	/* There may be room for an answer or two, after all. */
-	for (; !flood->over; i++)
-		require_is(0, stop_forge(&forger, i + STOPS));
-	flood->sent = true;
-	while (bgdma_endpoint_wait(module->m.ep, 100000000) == 0)
-		;
-	return 0;
-}
-
-static int flooded(uint32_t rank, uint32_t size, void *arg)
-{
-	static struct module module;
-	struct flood *flood = arg;
-
-	(void)size;
-	require_is(0, module_open(&module, flood->attr));
-	if (rank)
-		require_is(0, flood_send(&module, flood));
-	while (!rank && module.troubles < TOO_MANY)
-		(void)bgdma_endpoint_wait(module.m.ep, 1000000);
-	flood->over = true;
-	/* The last one may wait for room. */
-	while (!rank && !flood->sent)
-		(void)bgdma_endpoint_wait(module.m.ep, 1000000);
-	require_is(0, bgdma_job_fence(module.m.job));
-	return member_close(&module.m);
-}
-
-TEST(lc2_x2_a_cancel_that_cannot_be_answered_is_told)
-{
-	struct flood *flood = shared(sizeof(*flood));
-
-	flood->attr = (struct bgdma_endpoint_attr){
-		.entries = 16, .channels = 1, .control_bytes = 16384,
-	};
-	partition_new("2x1x1", "");
-	EXPECT_TRUE(job_run(2, flooded, flood, -1));
-}
-
-/* Who sends marks that nobody asked for has nothing done again. */
-static int marked(uint32_t rank, uint32_t size, void *arg)
-{
-	static struct module module;
-	struct bgdma_endpoint_stats stats = { 0 };
-	volatile bool *over = arg;
-	struct forger f;
-	uint32_t i;
-
-	(void)size;
-	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
-	while (rank == VICTIM && !*over)
-		require(bgdma_endpoint_progress(module.m.ep, 0) >= 0);
-	if (rank != VICTIM) {
-		require_is(0, forger_open(&f, &module));
-		require_is(0, stop_forge(&f, 1));
-		for (i = 0; i < 10; i++)
-			require_is(0, forge(&f, VICTIM, CONTROL_FIFO, forge_id(
-					    "sys", "mark"), 99, NULL, 0));
-		require_is(0, stop_forge(&f, 2));
-		/* The answer to the last comes behind all others. */
-		for (i = 0; i < 20 || stats.packets < 2; i++) {
-			(void)bgdma_endpoint_wait(module.m.ep, 10000000);
-			bgdma_endpoint_stats(module.m.ep, &stats);
-		}
-		require_is(2, stats.packets);
-		*over = true;
-	}
-	return rank == VICTIM ? module_close(&module) : member_close(&module.m);
-}
-
-TEST(x2_a_mark_that_nobody_asked_for_is_none)
-{
-	partition_new("2x1x1", "");
-	EXPECT_TRUE(job_run(2, marked, shared(sizeof(bool)), -1));
 }
 
 TEST_HARNESS_MAIN

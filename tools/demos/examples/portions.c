@@ -17,6 +17,10 @@ int main(void)
 
 	check(bgdma_job_open(&job, NULL));
 	rank = bgdma_job_rank(job);
+	if (bgdma_job_size(job) < 2) {
+		fputs("portions: it takes two processes\n", stderr);
+		return 2;
+	}
 	check(bgdma_endpoint_create(&ep, &(struct bgdma_endpoint_attr){
 			.job = job }));
 	check(bgdma_msg_create(&msg, ep, &(struct bgdma_msg_attr){
