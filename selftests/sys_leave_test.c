@@ -12,7 +12,7 @@
 
 struct left {
 	struct bgdma_endpoint_attr attr;
-	volatile bool sent, go, refused;
+	volatile bool sent, go, refused, crowded;
 };
 
 static int left_open(struct module *module, const struct left *l, uint8_t *mem,
@@ -102,14 +102,25 @@ TEST(x3_sp5_all_that_came_before_its_origin_left_is_taken)
 
 /* ---- The target of a chain leaves when it has all of it -------------------- */
 
+/* The origin's control way has packets that are before the end of its message. */
+static int crowd_send(struct module *module)
+{
+	struct forger f;
+	uint32_t i;
+
+	require_is(0, forger_open(&f, module));
+	for (i = 0; i < 100; i++)
+		require_is(0, forge(&f, 0, CONTROL_FIFO, forge_id("sys", "mark"),
+				    0, "", 0));
+	return 0;
+}
+
 /* @sent: the target has it; @go: the origin has seen its counter at zero */
 static int target_leaves(uint32_t rank, uint32_t size, void *arg)
 {
 	static uint8_t mem[PIECE * 4];
 	static struct module module;
 	struct left *l = arg;
-	struct forger f;
-	uint32_t i;
 
 	(void)size;
 	require_is(0, left_open(&module, l, mem, sizeof(mem), PIECE));
@@ -117,12 +128,8 @@ static int target_leaves(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, looks(&module, l));
 		return left_alone(&module, 0);
 	}
-	/* The origin's control way has packets that are before the end of the chain. */
 	require_is(0, until_count(&module, &module.announced, 1));
-	require_is(0, forger_open(&f, &module));
-	for (i = 0; i < 100; i++)
-		require_is(0, forge(&f, 0, CONTROL_FIFO, forge_id("sys", "mark"),
-				    0, "", 0));
+	require_is(0, crowd_send(&module));
 	require_is(0, take(&module, 0, (struct bgdma_accept_attr){
 			.length = sizeof(mem), .data = mem }));
 	require_is(0, until_count(&module, &module.done, 1));
@@ -158,6 +165,8 @@ static int took_and_leaves(uint32_t rank, uint32_t size, void *arg)
 		return 0;
 	}
 	require_is(0, until_count(&module, &module.announced, 1));
+	if (l->crowded)
+		require_is(0, crowd_send(&module));
 	if (l->refused) {
 		require_is(0, bgdma_rendezvous_refuse(module.m.ep,
 						      &module.kept[0]));
@@ -175,15 +184,17 @@ static int took_and_leaves(uint32_t rank, uint32_t size, void *arg)
 TEST(x3_lc2_who_took_less_and_leaves_has_taken_it)
 {
 	struct left *l = shared(sizeof(*l));
+	unsigned int i;
 
 	partition_new("2x1x1", "");
-	EXPECT_TRUE(job_run(2, took_and_leaves, l, -1));
-	l->sent = false;
-	l->go = true;
-	EXPECT_TRUE(job_run(2, took_and_leaves, l, -1));
-	l->sent = false;
-	l->refused = true;
-	EXPECT_TRUE(job_run(2, took_and_leaves, l, -1));
+	for (i = 0; i < 6; i++) {
+		l->sent = false;
+		l->crowded = i % 2;
+		l->go = i / 2 == 1;
+		l->refused = i / 2 == 2;
+		EXPECT_TRUE(job_run(2, took_and_leaves, l, -1))
+			TH_LOG("run %u", i);
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -122,6 +122,7 @@ struct peer {
 	struct channel *channel[WAYS];
 	struct peer *next_gone;	/* see endpoint_peer_end() */
 	bool down;
+	bool settled;		/* it is down, and its messages have ended */
 	bool searched[WAYS];	/* @gone_after is exact */
 	uint64_t gone_after[WAYS];	/* behind what came before it was down */
 	bool word_due;		/* it has to be told that we broke with it */

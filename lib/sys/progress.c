@@ -105,6 +105,15 @@ static bool way_past(struct bgdma_endpoint *ep, unsigned int way,
 	return v->cursor == *after;
 }
 
+/* Nothing tells of the end of a message any more. */
+static void gone_settle(struct bgdma_endpoint *ep, struct peer *peer)
+{
+	peer->settled = true;
+	/* What has arrived first: it may be all there, since it was last looked at. */
+	rendezvous_progress(ep);
+	requests_fail(ep, (uint32_t)(peer - ep->peer));
+}
+
 static void gone_tell(struct bgdma_endpoint *ep, struct peer *peer)
 {
 	const struct bgdma_trouble_info info = {
@@ -114,13 +123,13 @@ static void gone_tell(struct bgdma_endpoint *ep, struct peer *peer)
 	};
 
 	endpoint_forget(ep, peer);
-	/* What has arrived first: it may be all there, since it was last looked at. */
-	rendezvous_progress(ep);
-	requests_fail(ep, info.rank);
 	endpoint_trouble(ep, &info);
 }
 
-/* Tell of those that have gone: how many. */
+/*
+ * Messages end behind the last control packet, for which nobody waits; that the process
+ * has gone is told behind all that it sent. How many steps.
+ */
 static unsigned int gone_progress(struct bgdma_endpoint *ep)
 {
 	struct peer *peer, *list = ep->gone;
@@ -132,8 +141,11 @@ static unsigned int gone_progress(struct bgdma_endpoint *ep)
 	ep->gone = NULL;
 	while ((peer = list)) {
 		list = peer->next_gone;
-		if (way_past(ep, WAY_CONTROL, peer) &&
-		    way_past(ep, WAY_DATA, peer)) {
+		if (!peer->settled && way_past(ep, WAY_CONTROL, peer)) {
+			gone_settle(ep, peer);
+			n++;
+		}
+		if (peer->settled && way_past(ep, WAY_DATA, peer)) {
 			gone_tell(ep, peer);
 			n++;
 			continue;

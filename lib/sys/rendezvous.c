@@ -217,7 +217,7 @@ static int on_took(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 		bgdma_counter_add(counter, -(int64_t)(r->announced - bytes));
 	/* A counter of its own tells, when the RTS is off, too. */
 	r->took = true;
-	if (!r->exclusive || r->zero)
+	if (!r->exclusive || r->zero || r->dead)
 		request_end(ep, r, r->result);
 	return 0;
 }
@@ -277,6 +277,28 @@ static void chain_suspect(struct bgdma_endpoint *ep, struct request *r,
 		request_suspect(ep, r, code, 0, sys_now_ns() + EVENT_NS);
 }
 
+/*
+ * What tells that all was taken, or is there, may be in a FIFO, behind packets of others:
+ * the message fails behind those, when it has not ended by then. That its counter is at
+ * zero says nothing any more: what was cut off leaves it, too.
+ */
+static void counter_died(struct bgdma_endpoint *ep, struct request *r,
+			 struct bgdma_counter *counter, unsigned int code)
+{
+	endpoint_peer_down(ep, r->rank);
+	if (r->took) {
+		request_end(ep, r, r->result);
+		return;
+	}
+	if (!r->dead) {
+		r->dead = true;
+		r->code = code;
+		r->portion_failed = r->portions > 1 ? chain_reached(ep, r) : 0;
+	}
+	(void)bgdma_counter_clear_error(counter);
+	bgdma_counter_clear_hit(counter);
+}
+
 /* A counter of one message has reached zero, or shows an error. */
 static void counter_ended(struct bgdma_endpoint *ep, struct pool *pool,
 			  struct request *r)
@@ -288,18 +310,7 @@ static void counter_ended(struct bgdma_endpoint *ep, struct pool *pool,
 	if (code == BGDMA_E_ABORTED)
 		code = (unsigned int)record.bound;
 	if (code_is_death(code)) {
-		endpoint_peer_down(ep, r->rank);
-		/*
-		 * It had taken what it wanted; or all was counted, and what else
-		 * tells of the end may be in a FIFO. That the counter is at zero
-		 * now says nothing: what was cut off left it, too.
-		 */
-		if (r->took)
-			request_end(ep, r, r->result);
-		else if (r->zero)
-			(void)bgdma_counter_clear_error(counter);
-		else
-			request_broken(ep, r, -EHOSTDOWN, code, 0);
+		counter_died(ep, r, counter, code);
 	} else if (code && r->portions > 1) {
 		chain_suspect(ep, r, counter, code);
 	} else if (code) {
@@ -307,6 +318,8 @@ static void counter_ended(struct bgdma_endpoint *ep, struct pool *pool,
 		(void)bgdma_counter_clear_error(counter);
 		bgdma_counter_clear_hit(counter);
 		request_fail(ep, r, code, 0);
+	} else if (r->dead) {
+		bgdma_counter_clear_hit(counter);
 	} else if (r->target ? pieces_there(r) : r->portions == 1 || r->took) {
 		request_end(ep, r, r->result);
 	} else {

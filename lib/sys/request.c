@@ -248,7 +248,11 @@ void requests_fail(struct bgdma_endpoint *ep, uint32_t rank)
 
 	for (r = ep->requests; r; r = next) {
 		next = r->next;
-		if (r->rank == rank)
+		if (r->rank != rank)
+			continue;
+		if (r->dead)
+			request_end(ep, r, -EHOSTDOWN);
+		else
 			request_broken(ep, r, -EHOSTDOWN, BGDMA_E_PEER_DOWN, 0);
 	}
 	kept_drop(ep, rank);

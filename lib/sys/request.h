@@ -29,6 +29,7 @@ struct queue {
  * @filled: target: the origin's descriptors are being filled in
  * @packets: data in packets, which we copy, or at the target some of it
  * @took: origin: all took packets have come
+ * @dead: a counter showed that its peer has gone: its counter says nothing any more
  * @zero: of a paced message: at the origin, its own counter is at zero; at the
  *	target, all that puts bring is there
  * @suspect: it has failed, see fail.c
@@ -67,6 +68,7 @@ struct request {
 	bool filled;
 	bool packets;
 	bool took;
+	bool dead;
 	bool zero;
 	bool declined;
 	bool suspect;
