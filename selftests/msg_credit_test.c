@@ -245,6 +245,17 @@ TEST(lc4_a_process_without_progress_holds_up_nobody)
 
 /* ---- What is open, by the environment ---------------------------------- */
 
+static int not_even_an_endpoint(uint32_t rank, uint32_t size, void *arg)
+{
+	struct member m = { 0 };
+
+	(void)rank;
+	(void)size;
+	require_is(0, setenv("BGDMA_PER_NODE", arg, 1));
+	require_is(-EINVAL, member_open(&m, NULL));
+	return 0;
+}
+
 static int refused(uint32_t rank, uint32_t size, void *arg)
 {
 	const char *const *v = arg;
@@ -275,6 +286,8 @@ TEST(msg_nonsense_in_the_environment)
 	for (i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++)
 		EXPECT_TRUE(job_run(1, refused, (void *)nonsense[i], -1))
 			TH_LOG("variable %u", i);
+	EXPECT_TRUE(job_run(1, not_even_an_endpoint, "two", -1));
+	EXPECT_TRUE(job_run(1, not_even_an_endpoint, "2x", -1));
 }
 
 TEST_HARNESS_MAIN

@@ -118,8 +118,6 @@ pmix_status_t PMIx_Get(const pmix_proc_t *proc, const char key[],
 	pmix_status_t status = status_of(job ? "size" : "get");
 	unsigned int i;
 
-	(void)info;
-	(void)ninfo;
 	*value = NULL;
 	if (strcmp(proc->nspace, "test") != 0)
 		return PMIX_ERR_BAD_PARAM;
@@ -135,7 +133,9 @@ pmix_status_t PMIx_Get(const pmix_proc_t *proc, const char key[],
 		if (space->value[i].rank == proc->rank &&
 		    !strcmp(space->value[i].key, key))
 			return value_get(&space->value[i], value);
-	return PMIX_ERR_NOT_FOUND;
+	/* It waits for what may still be put. */
+	return ninfo == 1 && !strcmp(info->key, PMIX_IMMEDIATE) &&
+	       info->value.data.flag ? PMIX_ERR_NOT_FOUND : PMIX_ERR_TIMEOUT;
 }
 
 #endif /* the header is there */

@@ -484,6 +484,12 @@ static int cut(uint32_t rank, uint32_t size, void *arg)
 		send.word = BGDMA_WORD_MASK + 1;
 		require_is(-EINVAL, bgdma_endpoint_send(m.ep, &send));
 		send.word = 0;
+		send.flags = BGDMA_DESC_OPS;
+		require_is(-EINVAL, bgdma_endpoint_send(m.ep, &send));
+		send.flags = 0;
+		send.route = BGDMA_ROUTE_DEPOSIT;
+		require_is(-EINVAL, bgdma_endpoint_send(m.ep, &send));
+		send.route = 0;
 		send.operation = id + 1;
 		require_is(-EINVAL, bgdma_endpoint_send(m.ep, &send));
 		send.operation = id;

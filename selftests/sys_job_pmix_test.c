@@ -93,6 +93,9 @@ static int alone(struct pmix_fake *fake)
 		ret = bgdma_job_get(job, 0, "key", value, sizeof(value));
 	if (!ret)
 		ret = -ENODATA;
+	/* What nobody has put is not waited for. */
+	if (ret > 0 && bgdma_job_get(job, 0, "other", value, 1) != -ENOENT)
+		ret = -ENOTUNIQ;
 	bgdma_job_close(job);
 	return ret;
 }

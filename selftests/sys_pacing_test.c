@@ -341,6 +341,11 @@ TEST(sp10_far_and_long_messages_are_paced)
 		{ ON, .attr.pacing_portion = 1000, .attr.pacing_max = 2999,
 		  .attr.pacing_size = 5000, .node = 5, .length = 5001,
 		  .portions = 6, .in_flight = 2 },
+		/* No portion is more than may be in flight; there are so many at most. */
+		{ ON, .attr.pacing_max = 4096, .node = 5, .length = SPACE,
+		  .portions = 245, .in_flight = 1 },
+		{ ON, .attr.pacing_portion = 20, .attr.pacing_max = 64, .node = 5,
+		  .length = SPACE, .portions = 32259, .in_flight = 2 },
 	};
 	unsigned int i;
 

@@ -439,4 +439,104 @@ TEST(lc1_sp3_threads_accept_and_give_up)
 	EXPECT_TRUE(job_run(2, long_messages, &attr, -1));
 }
 
+/* ---- Some register while another commits ---------------------------------- */
+
+#define OPERATIONS_MOST	2000
+#define COMMITS		50
+
+struct registrar {
+	struct bgdma_endpoint *ep;
+	uint32_t number, count, id[OPERATIONS_MOST];
+	volatile bool begun;
+	int result;
+	pthread_t thread;
+};
+
+static int nothing(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	(void)arg;
+	(void)rank;
+	(void)packet;
+	return 0;
+}
+
+static void *register_all(void *arg)
+{
+	struct registrar *r = arg;
+	struct bgdma_operation_attr op = { .module = "late", .packet = nothing };
+	char name[16];
+	int ret = 0;
+
+	op.name = name;
+	while (r->count < OPERATIONS_MOST) {
+		snprintf(name, sizeof(name), "%u.%u", r->number, r->count);
+		ret = bgdma_operation_register(r->ep, &op, &r->id[r->count]);
+		if (ret)
+			break;
+		r->count++;
+		r->begun = true;
+	}
+	r->result = ret == -EBUSY ? 0 : ret;
+	return NULL;
+}
+
+/* What was registered is known to all who have committed. */
+static int registered(struct registrar *r)
+{
+	uint32_t i;
+
+	require_is(0, pthread_join(r->thread, NULL));
+	require_is(0, r->result);
+	for (i = 0; i < r->count; i++) {
+		require_is(0, bgdma_endpoint_send(r->ep,
+				&(struct bgdma_send_attr){
+				.operation = r->id[i] }));
+		require(bgdma_endpoint_progress(r->ep, 0) >= 0);
+	}
+	return 0;
+}
+
+static int commit_beside(struct bgdma_endpoint *ep)
+{
+	static struct registrar registrars[THREADS];
+	struct registrar *r;
+
+	memset(registrars, 0, sizeof(registrars));
+	for (r = registrars; r < registrars + THREADS; r++) {
+		r->ep = ep;
+		r->number = (uint32_t)(r - registrars);
+		require_is(0, pthread_create(&r->thread, NULL, register_all, r));
+	}
+	while (!registrars[THREADS - 1].begun)
+		sched_yield();
+	require_is(0, bgdma_endpoint_commit(ep, NULL));
+	for (r = registrars; r < registrars + THREADS; r++)
+		require_is(0, registered(r));
+	return 0;
+}
+
+static int commit_often(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_endpoint_attr attr = { .threads = BGDMA_THREADS_MANY };
+	struct bgdma_endpoint *ep;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, bgdma_job_open(&attr.job, NULL));
+	for (; attr.number < COMMITS; attr.number++) {
+		require_is(0, bgdma_endpoint_create(&ep, &attr));
+		require_is(0, commit_beside(ep));
+		bgdma_endpoint_destroy(ep);
+	}
+	bgdma_job_close(attr.job);
+	return 0;
+}
+
+TEST(dp1_operations_registered_beside_a_commit)
+{
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, commit_often, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

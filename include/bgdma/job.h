@@ -7,7 +7,7 @@
  *	env	BGDMA_RANK and BGDMA_SIZE, and BGDMA_JOB_DIR, an empty folder
  *		that all processes share
  *	pmix	PMIx, of libpmix.so.2 if that is installed: mpirun of Open MPI,
- *		prterun, srun
+ *		and whatever else speaks it
  *	pmi1	PMI-1: mpiexec.hydra of MPICH
  *	single	none of these: a job of one
  *
@@ -100,8 +100,7 @@ BGDMA_API const char *bgdma_job_wiring(const struct bgdma_job *job);
  * They can get it after the next bgdma_job_fence().
  *
  * Thread safety: any thread.
- * Return: 0; -EINVAL; -EEXIST it was put before (with PMI the server may not tell);
- * and as bgdma_job_fence().
+ * Return: 0; -EINVAL; -EEXIST it was put before; and as bgdma_job_fence().
  */
 BGDMA_API int bgdma_job_put(struct bgdma_job *job, const char *key,
 			    const void *value, size_t bytes);

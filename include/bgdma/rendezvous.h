@@ -33,7 +33,9 @@ BGDMA_BEGIN_DECLS
  *	bgdma_code_errno()
  * @bytes: that were moved, if @result is 0
  *
- * The memory is the caller's again.
+ * The memory is the caller's again. When the endpoint ends, its context is gone
+ * before this is called, and its regions and counters with it: those are not to be
+ * freed, or used, from here.
  */
 typedef void bgdma_done_fn(void *arg, int result, uint64_t bytes);
 

@@ -207,8 +207,8 @@ typedef void bgdma_trouble_fn(void *arg, const struct bgdma_trouble_info *info);
  * @pacing_dims: 1
  * @pacing_size: 65,536
  * @pacing_portion: bytes; 16,384, from 4,096 nodes on 8,192
- * @pacing_max: bytes of a message in flight; 65,536, from 4,096 nodes on 32,768,
- *	from 8,192 on 24,576
+ * @pacing_max: bytes of a message in flight, or one portion, if it has to be longer;
+ *	65,536, from 4,096 nodes on 32,768, from 8,192 on 24,576
  * @portions: how they cross
  */
 struct bgdma_endpoint_attr {
@@ -268,7 +268,9 @@ static inline int bgdma_endpoint_create(struct bgdma_endpoint **ep,
  * @ep: endpoint, or NULL
  *
  * Messages of ours that are still in its FIFOs are first sent, if their
- * targets take them within a second. Peers get BGDMA_TROUBLE_PEER_DOWN.
+ * targets take them within a second. Peers get BGDMA_TROUBLE_PEER_DOWN. What has
+ * not ended ends with -ECANCELED, when the context, and all regions and counters of
+ * it, are gone already.
  *
  * Thread safety: no other call on the endpoint may run or follow.
  */
@@ -277,6 +279,10 @@ BGDMA_API void bgdma_endpoint_destroy(struct bgdma_endpoint *ep);
 /**
  * bgdma_endpoint_ctx() - the context, for regions and counters of one's own
  * @ep: endpoint
+ *
+ * A counter of one's own that is enabled, and at zero, keeps whoever waits for the
+ * endpoint from sleeping until its hit is cleared: those that are waited for asleep
+ * are better in a context of their own.
  *
  * Thread safety: any thread.
  */
@@ -526,7 +532,8 @@ BGDMA_API int bgdma_endpoint_send_sized(struct bgdma_endpoint *ep,
  * go the same way (data or control). It never waits.
  *
  * Return: 0; of several targets how many it went to, from the first on; -EAGAIN
- * no room for any: make progress, or wait: a wait ends when there is; -EMSGSIZE; -EINVAL no such operation or rank;
+ * no room for any: make progress, or wait: a wait ends when there is; -EMSGSIZE; -EINVAL no such
+ * operation, rank, flag or route;
  * -EHOSTDOWN that process has left or died, or is as if it had; -ENOTCONN not committed;
  * -ENODEV.
  */
@@ -546,7 +553,8 @@ static inline int bgdma_endpoint_send(struct bgdma_endpoint *ep,
  * Control packets come first, but next time data if they took all of it. Never
  * sleeps; no system call when there is nothing.
  *
- * Return: packets handled; -ENODEV the partition is gone; -ENOTCONN.
+ * Return: what was handled: packets, events, messages that have ended; 0: nothing;
+ * -ENODEV the partition is gone; -ENOTCONN.
  */
 BGDMA_API int bgdma_endpoint_progress(struct bgdma_endpoint *ep,
 				      unsigned int budget);

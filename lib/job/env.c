@@ -92,10 +92,6 @@ static int env_put(struct bgdma_job *job, const char *key, const void *value,
 	struct env *env = job->state;
 	struct pair *pair;
 
-	/* The others would find the first of them. */
-	for (pair = env->pairs; pair; pair = pair->next)
-		if (!strcmp(pair->key, key))
-			return -EEXIST;
 	pair = calloc(1, sizeof(*pair) + bytes);
 	if (!pair)
 		return -ENOMEM;

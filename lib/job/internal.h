@@ -34,6 +34,12 @@ struct wiring {
 		   void *value, size_t size);
 };
 
+/* One that was put: for a second value others could find the first. */
+struct job_key {
+	struct job_key *next;
+	char name[BGDMA_JOB_KEY_MAX];
+};
+
 struct bgdma_job {
 	uint32_t rank;
 	uint32_t size;
@@ -41,6 +47,7 @@ struct bgdma_job {
 	const struct wiring *wiring;
 	void *state;			/* the wiring's */
 	pthread_mutex_t lock;		/* one call at a time */
+	struct job_key *keys;
 };
 
 extern const struct wiring wiring_env;

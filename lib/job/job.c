@@ -4,6 +4,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,9 +132,15 @@ int bgdma_job_open_sized(struct bgdma_job **jobp,
 
 void bgdma_job_close(struct bgdma_job *job)
 {
+	struct job_key *key;
+
 	if (!job)
 		return;
 	job->wiring->close(job);
+	while ((key = job->keys)) {
+		job->keys = key->next;
+		free(key);
+	}
 	pthread_mutex_destroy(&job->lock);
 	free(job);
 }
@@ -153,6 +160,29 @@ const char *bgdma_job_wiring(const struct bgdma_job *job)
 	return job->wiring->name;
 }
 
+static int job_put(struct bgdma_job *job, const char *name, const void *value,
+		   size_t bytes)
+{
+	struct job_key *key;
+	int ret;
+
+	for (key = job->keys; key; key = key->next)
+		if (!strcmp(key->name, name))
+			return -EEXIST;
+	key = calloc(1, sizeof(*key));
+	if (!key)
+		return -ENOMEM;
+	ret = job->wiring->put(job, name, value, bytes);
+	if (ret) {
+		free(key);
+		return ret;
+	}
+	snprintf(key->name, sizeof(key->name), "%s", name);
+	key->next = job->keys;
+	job->keys = key;
+	return 0;
+}
+
 int bgdma_job_put(struct bgdma_job *job, const char *key, const void *value,
 		  size_t bytes)
 {
@@ -161,7 +191,7 @@ int bgdma_job_put(struct bgdma_job *job, const char *key, const void *value,
 	if (!key_good(key) || !bytes || bytes > BGDMA_JOB_VALUE_MAX)
 		return -EINVAL;
 	pthread_mutex_lock(&job->lock);
-	ret = job->wiring->put(job, key, value, bytes);
+	ret = job_put(job, key, value, bytes);
 	pthread_mutex_unlock(&job->lock);
 	return ret;
 }

@@ -178,10 +178,16 @@ static int pmix_get(struct bgdma_job *job, uint32_t rank, const char *key,
 	struct pmix *pmix = job->state;
 	pmix_value_t *value = NULL;
 	pmix_proc_t who = pmix->me;
+	pmix_info_t info;
 	int ret;
 
+	/* The fence collected all there is: one that is not there will not come. */
+	memset(&info, 0, sizeof(info));
+	snprintf(info.key, sizeof(info.key), "%s", PMIX_IMMEDIATE);
+	info.value.type = PMIX_BOOL;
+	info.value.data.flag = true;
 	who.rank = rank;
-	ret = pmix_errno(pmix->get(&who, key, NULL, 0, &value));
+	ret = pmix_errno(pmix->get(&who, key, &info, 1, &value));
 	if (ret)
 		return ret;
 	if (value->type != PMIX_BYTE_OBJECT || !value->data.bo.size ||

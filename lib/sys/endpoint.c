@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "internal.h"
 #include "option.h"
@@ -49,15 +50,6 @@ static uint32_t data_default(uint32_t size)
 	return bytes;
 }
 
-/* A small number in a variable; 0: it is not set, or is something else. */
-static uint32_t variable(const char *name)
-{
-	const char *text = getenv(name);
-	unsigned long value = text ? strtoul(text, NULL, 10) : 0;
-
-	return value <= BGDMA_RANK_MAX ? (uint32_t)value : 0;
-}
-
 /* The first of each kind is for all that have none of their own. */
 static int counters_complete(struct bgdma_endpoint_attr *a)
 {
@@ -83,6 +75,7 @@ static int counters_complete(struct bgdma_endpoint_attr *a)
 static int attr_complete(struct bgdma_endpoint *ep)
 {
 	struct bgdma_endpoint_attr *a = &ep->attr;
+	const struct option per_node = { "BGDMA_PER_NODE", &a->per_node, 1 };
 
 	if (!a->job || a->progress > BGDMA_PROGRESS_THREAD ||
 	    a->threads > BGDMA_THREADS_MANY || a->channels > CHANNELS_MAX)
@@ -93,9 +86,8 @@ static int attr_complete(struct bgdma_endpoint *ep)
 		a->partition = getenv("BGDMA_PARTITION");
 	if (!a->partition)
 		a->partition = PARTITION_DEFAULT;
-	if (!a->per_node)
-		a->per_node = variable("BGDMA_PER_NODE");
-	or_default(&a->per_node, 1);
+	if (option_complete(&per_node) || !a->per_node)
+		return -EINVAL;
 	if (!a->fixed_node)
 		a->node = ep->rank / a->per_node;
 	or_default(&a->channels, CHANNELS_DEFAULT);
@@ -214,6 +206,17 @@ static uint64_t serial_new(void)
 	return __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
 }
 
+/* Odd; without the kernel's numbers one that is hard to guess from outside. */
+static uint64_t secret_new(const struct bgdma_endpoint *ep)
+{
+	uint64_t secret;
+
+	if (getrandom(&secret, sizeof(secret), GRND_INSECURE) != sizeof(secret))
+		secret = ((uint64_t)sys_now_ns() ^ (uintptr_t)ep) *
+			 0x9e3779b97f4a7c15ULL;
+	return secret | 1;
+}
+
 int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 				const struct bgdma_endpoint_attr *attr,
 				size_t size)
@@ -224,6 +227,7 @@ int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 	if (!ep)
 		return -ENOMEM;
 	ep->serial = serial_new();
+	ep->secret = secret_new(ep);
 	ep->last.rank = BGDMA_STRANGER;
 	ep->last_key = UINT64_MAX;	/* of no packet */
 	ep->wake_fd = -1;

@@ -232,7 +232,7 @@ struct bgdma_endpoint {
 	struct bgdma_endpoint_attr attr;
 	struct bgdma_ctx *ctx;
 	uint32_t rank, size;
-	enum state state;
+	_Atomic enum state state;	/* written with the lock */
 
 	struct bgdma_rec_fifo *rec[WAYS];
 	bool deferred[WAYS];	/* a callback said -EAGAIN */
@@ -275,7 +275,7 @@ struct bgdma_endpoint {
 	uint32_t examines;		/* peers whose chains are looked at */
 	struct kept kept[KEPT_MAX];
 	uint32_t kept_next;		/* to make room */
-	uint32_t in_flight;		/* portions, where pacing is ours to say */
+	uint64_t secret;		/* of @by_origin; odd */
 	bool marks_due;			/* or stops, of some peer, or probes */
 	bool no_room;			/* and no packet will tell of any, or of an end */
 	uint32_t asking;		/* channels of which one will */

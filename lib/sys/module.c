@@ -13,8 +13,6 @@ int bgdma_module_add_sized(struct bgdma_endpoint *ep,
 	struct module *module;
 	int ret;
 
-	if (ep->state != STATE_OPEN)
-		return -EBUSY;
 	module = calloc(1, sizeof(*module));
 	if (!module)
 		return -ENOMEM;
@@ -24,10 +22,16 @@ int bgdma_module_add_sized(struct bgdma_endpoint *ep,
 		return ret;
 	}
 	endpoint_lock(ep);
-	module->next = ep->modules;
-	ep->modules = module;
+	if (ep->state == STATE_OPEN) {
+		module->next = ep->modules;
+		ep->modules = module;
+	} else {
+		ret = -EBUSY;
+	}
 	endpoint_unlock(ep);
-	return 0;
+	if (ret)
+		free(module);
+	return ret;
 }
 
 void bgdma_endpoint_lock(struct bgdma_endpoint *ep)

@@ -49,11 +49,6 @@ int pacing_complete(struct bgdma_endpoint *ep)
 	if (!a->portions)
 		a->portions = packets ? BGDMA_PORTIONS_PACKETS :
 					BGDMA_PORTIONS_PUT;
-	ep->in_flight = a->pacing_max / a->pacing_portion;
-	if (!ep->in_flight)
-		ep->in_flight = 1;
-	if (ep->in_flight > BGDMA_IN_FLIGHT_MAX)
-		ep->in_flight = BGDMA_IN_FLIGHT_MAX;
 	return 0;
 }
 
@@ -83,6 +78,27 @@ bool pacing_of(const struct bgdma_endpoint *ep, uint32_t node)
 	return hops > ep->attr.pacing_hops || differ > ep->attr.pacing_dims;
 }
 
+/* So many at a time that no more bytes are, if a single portion is not more. */
+static uint32_t portions_in_flight(uint64_t bytes, uint64_t portion)
+{
+	uint64_t n = bytes / portion;
+
+	if (n > BGDMA_IN_FLIGHT_MAX)
+		return BGDMA_IN_FLIGHT_MAX;
+	return n ? (uint32_t)n : 1;
+}
+
+/* Where there can be no more portions they are longer. */
+static uint64_t portion_of(const struct bgdma_endpoint_attr *a, uint64_t length)
+{
+	uint64_t least = (length + BGDMA_PORTIONS_MAX - 1) / BGDMA_PORTIONS_MAX;
+	uint64_t portion = a->pacing_portion;
+
+	if (a->pacing_max && portion > a->pacing_max)
+		portion = a->pacing_max;
+	return portion < least ? least : portion;
+}
+
 struct pace pace_of(const struct bgdma_endpoint *ep,
 		    const struct bgdma_rendezvous_attr *a)
 {
@@ -97,8 +113,9 @@ struct pace pace_of(const struct bgdma_endpoint *ep,
 	if (a->portion || !ep->peer[a->dest].paced ||
 	    a->length <= ep->attr.pacing_size)
 		return pace;
-	pace.portion = ep->attr.pacing_portion;
+	pace.portion = portion_of(&ep->attr, a->length);
 	if (!a->in_flight)
-		pace.in_flight = ep->in_flight;
+		pace.in_flight = portions_in_flight(ep->attr.pacing_max,
+						    pace.portion);
 	return pace;
 }

@@ -406,6 +406,25 @@ static int commit_with(struct bgdma_endpoint *ep, const struct entry *entries,
 	return doors_exchange(ep, commit_local(ep, cards));
 }
 
+/* From now on nothing is registered, and nobody else commits. */
+static int commit_begin(struct bgdma_endpoint *ep, struct entry **entries,
+			uint32_t *count)
+{
+	int ret = 0;
+
+	endpoint_lock(ep);
+	if (ep->inside)
+		ret = -EDEADLK;
+	else if (ep->state != STATE_OPEN)
+		ret = -EBUSY;
+	if (!ret) {
+		ep->state = STATE_FAILED;
+		*entries = entries_make(ep, count);
+	}
+	endpoint_unlock(ep);
+	return ret;
+}
+
 int bgdma_endpoint_commit(struct bgdma_endpoint *ep,
 			  struct bgdma_disagreement *why)
 {
@@ -415,12 +434,9 @@ int bgdma_endpoint_commit(struct bgdma_endpoint *ep,
 	uint32_t count;
 	int ret;
 
-	if (ep->inside)
-		return -EDEADLK;
-	if (ep->state != STATE_OPEN)
-		return -EBUSY;
-	ep->state = STATE_FAILED;
-	entries = entries_make(ep, &count);
+	ret = commit_begin(ep, &entries, &count);
+	if (ret)
+		return ret;
 	cards = calloc(ep->size, sizeof(*cards));
 	ret = commit_with(ep, entries, count, cards, why ? why : &ignored);
 	free(cards);

@@ -73,8 +73,8 @@ static struct request **origin_bucket(const struct bgdma_endpoint *ep,
 {
 	uint64_t key = (uint64_t)rank << 32 | token;
 
-	return &ep->by_origin[key * 0x9e3779b97f4a7c15ULL >> 40 &
-			      (ep->slots - 1)];
+	/* Peers choose tokens, and are not to know which meet in a bucket. */
+	return &ep->by_origin[key * ep->secret >> 40 & (ep->slots - 1)];
 }
 
 void request_name(struct bgdma_endpoint *ep, struct request *r)

@@ -294,12 +294,16 @@ int send_one(struct bgdma_endpoint *ep, const struct operation *op,
 	return send_to(ep, op, a, rank, token);
 }
 
+#define SEND_FLAGS	(BGDMA_DESC_INTERRUPT | BGDMA_DESC_FENCE)
+
 static int send_check(const struct bgdma_endpoint *ep,
 		      const struct bgdma_send_attr *a)
 {
 	if (bgdma_unlikely(ep->state != STATE_COMMITTED))
 		return -ENOTCONN;
 	if (bgdma_unlikely(a->type > BGDMA_COLLECTIVE ||
+			   a->flags & ~SEND_FLAGS ||
+			   a->route & BGDMA_ROUTE_DEPOSIT ||
 			   a->word & ~BGDMA_WORD_MASK ||
 			   (a->length && !a->data && !a->from.region) ||
 			   (!a->dests && a->dest >= ep->size)))

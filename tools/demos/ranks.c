@@ -6,6 +6,7 @@
  *	mpirun -n 4 ranks
  *	ranks
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,6 +40,12 @@ int main(void)
 		ret = bgdma_job_get(job, right, "pid", &other, sizeof(other));
 	if (ret < 0)
 		return fail("exchange", ret);
+	ret = bgdma_job_put(job, "pid", &other, sizeof(other));
+	if (ret != -EEXIST)
+		return fail("what was put before", ret);
+	ret = bgdma_job_get(job, right, "nothing", &other, sizeof(other));
+	if (ret != -ENOENT)
+		return fail("what nobody has put", ret);
 	printf("rank %u of %u by %s: process %d, right of it %d\n", rank, size,
 	       bgdma_job_wiring(job), (int)pid, (int)other);
 	bgdma_job_close(job);
