@@ -236,9 +236,12 @@ static inline int counters_empty(struct module *module, unsigned int kind)
 	v = bgdma_counter_view(own);
 	/*
 	 * The first is shared: over a link what a message that failed had under way
-	 * may still land on it.
+	 * may still land on it, here be refused.
 	 */
-	for (slot = links_used(); slot < stats.counters; slot++)
+	require(links_used() ||
+		until(bgdma_endpoint_progress(module->m.ep, 0) >= 0 &&
+		      !load(&(v->cell - v->slot)->value)));
+	for (slot = 1; slot < stats.counters; slot++)
 		require_is(0, load(&(v->cell - v->slot + slot)->value));
 	return bgdma_counter_free(own);
 }

@@ -116,6 +116,20 @@ void pools_settle(struct bgdma_endpoint *ep)
 	pool_settle(&ep->pool[BGDMA_RECEPTION], waited);
 }
 
+/*
+ * What is refused of a message that has ended, as a portion that was still in a queue,
+ * takes from a shared counter what had been taken off already.
+ */
+void pools_spoil(struct bgdma_endpoint *ep)
+{
+	unsigned int kind;
+
+	for (kind = BGDMA_INJECTION; kind <= BGDMA_RECEPTION; kind++) {
+		ep->pool[kind].dirty = true;
+		ep->unsettled |= !ep->pool[kind].sharing;
+	}
+}
+
 uint32_t pool_take(struct bgdma_endpoint *ep, struct pool *pool,
 		   struct request *r, const struct bgdma_peer *peer)
 {

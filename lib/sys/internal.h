@@ -399,12 +399,12 @@ void pool_give(struct bgdma_endpoint *ep, struct pool *pool, struct request *r,
 	       bool failed);
 /* Take off what messages that failed have left, before anybody is told of them. */
 void pools_settle(struct bgdma_endpoint *ep);
+void pools_spoil(struct bgdma_endpoint *ep);
 struct bgdma_counter *pool_counter(const struct pool *pool,
 				   const struct request *r);
 /*
  * The next request whose own counter has reached zero, or is in error; or NULL.
- * @slot: in: where to look from, 0; out: behind it. Each is met once in a row, though
- * its peer may make others as fast as we look.
+ * @slot: in: where to look from, 0; out: behind it, so that none is met twice in a row
  */
 struct request *pool_hit(struct bgdma_endpoint *ep, struct pool *pool,
 			 uint32_t *slot);

@@ -461,6 +461,8 @@ int progress_locked(struct bgdma_endpoint *ep, unsigned int budget)
 	n += gone_progress(ep);
 	if (ep->ended.first)
 		n += requests_ended(ep);
+	if (bgdma_unlikely(ep->unsettled))
+		pools_settle(ep);
 	n += modules_work(ep);
 	ep->inside = false;
 	if (!n)

@@ -194,6 +194,8 @@ void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
 	/* A counter, or the other side, may have told before. */
 	r = request_find(ep, target ? token_target(word) : token_origin(word),
 			 rank, target);
+	if (!r)
+		pools_spoil(ep);
 	if (event->type == BGDMA_EVENT_REFUSED)
 		probe_refused(ep, rank, word);
 	/* Of what was dropped, some may have been of a chain to us. */
