@@ -571,6 +571,16 @@ static int play(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	return 0;
 }
 
+/* What is asked while somebody waits is a callback, too. */
+static bool asks(void *arg)
+{
+	struct rally *r = arg;
+
+	r->wait = bgdma_endpoint_wait(r->module.m.ep, -1);
+	r->nested = bgdma_endpoint_progress(r->module.m.ep, 0);
+	return true;
+}
+
 static int rally(uint32_t rank, uint32_t size, void *arg)
 {
 	static struct rally r;
@@ -593,6 +603,10 @@ static int rally(uint32_t rank, uint32_t size, void *arg)
 	require_is(-EDEADLK, r.until);
 	require_is(-EDEADLK, r.flush);
 	require_is(-EDEADLK, r.commit);
+	require_is(0, r.nested);
+	r.wait = 0;
+	require_is(0, member_until(&r.module.m, asks, &r));
+	require_is(-EDEADLK, r.wait);
 	require_is(0, r.nested);
 	return member_close(&r.module.m);
 }

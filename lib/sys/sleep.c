@@ -190,17 +190,29 @@ static int sleep_once(struct bgdma_endpoint *ep, int64_t deadline)
 	return kernel_sleep(ep, left);
 }
 
+/* As callbacks are called: who waited there would wait for himself. */
+static inline bool ask(struct bgdma_endpoint *ep, bool (*holds)(void *arg),
+		       void *arg)
+{
+	bool ret;
+
+	ep->inside = true;
+	ret = holds(arg);
+	ep->inside = false;
+	return ret;
+}
+
 /* 1: it holds; 0: nothing to do; -EAGAIN: it does not, but things go on. */
 static int look(struct bgdma_endpoint *ep, bool (*holds)(void *arg), void *arg)
 {
 	int ret;
 
-	if (holds(arg))
+	if (ask(ep, holds, arg))
 		return 1;
 	ret = progress_locked(ep, 0);
 	if (ret <= 0)
 		return ret;
-	return holds(arg) ? 1 : -EAGAIN;
+	return ask(ep, holds, arg) ? 1 : -EAGAIN;
 }
 
 /*
@@ -240,7 +252,7 @@ static bool give_way(struct bgdma_endpoint *ep, bool (*holds)(void *arg),
 	int i;
 
 	for (i = 0; i < LOOKS; i++) {
-		if (holds(arg))
+		if (ask(ep, holds, arg))
 			return true;
 		bgdma_relax();
 	}
@@ -280,7 +292,7 @@ static int wait_locked(struct bgdma_endpoint *ep, bool (*holds)(void *arg),
 		}
 		ret = sleep_once(ep, l->deadline);
 		if (ret)
-			return holds(arg) ? 1 : ret;
+			return ask(ep, holds, arg) ? 1 : ret;
 	}
 }
 
