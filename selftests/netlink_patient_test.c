@@ -168,7 +168,8 @@ TEST_F(data, who_is_patient_asks_in_the_end)
 		quick += b.quick > BURST / 2;
 	}
 	if (!b.patient && quick < TRIES / 2)
-		SKIP(return, "too slow here: %u of %u bursts were quick", quick, TRIES);
+		SKIP(return, "messages here are too far apart: in %u of %u bursts they were not",
+		     quick, TRIES);
 	ASSERT_LT(0, b.patient);
 	while (again.frame.psn != b.last.frame.psn ||
 	       again.frame.flow != b.inj.id)

@@ -101,6 +101,21 @@ static inline int forge(struct forger *f, uint32_t rank, uint16_t fifo,
 	return forger_flush(f);
 }
 
+/* Have the engine of the process run descriptors that are in the region. */
+static inline int forge_run(struct forger *f, uint32_t rank, uint32_t count)
+{
+	struct bgdma_transfer t = forge_transfer(f, rank, 0, 0,
+						 count * sizeof(struct bgdma_desc));
+	struct bgdma_desc *desc = bgdma_inj_reserve(f->fifo);
+
+	if (!desc)
+		return -ENOBUFS;
+	t.dest_fifo = CTS_QUEUE;
+	t.from.region = bgdma_region_handle(f->region);
+	bgdma_desc_rget(desc, &t);
+	return forger_flush(f);
+}
+
 static inline bool eager_there(void *arg)
 {
 	return ((struct module *)arg)->eager_word;
@@ -121,15 +136,8 @@ static inline int forge_there(struct forger *f, uint32_t rank, uint32_t id,
 	t.dest_fifo = DATA_FIFO;
 	bgdma_desc_memfifo(&desc[1], &t);
 	bgdma_desc_inline(&desc[1], NULL, 0);
-	t = forge_transfer(f, rank, 0, 0, 2 * sizeof(*desc));
-	t.dest_fifo = CTS_QUEUE;
-	t.from.region = bgdma_region_handle(f->region);
-	desc = bgdma_inj_reserve(f->fifo);
-	if (!desc)
-		return -ENOBUFS;
-	bgdma_desc_rget(desc, &t);
 	module->eager_word = 0;
-	ret = forger_flush(f);
+	ret = forge_run(f, rank, 2);
 	return ret ? ret : member_until(&module->m, eager_there, module);
 }
 

@@ -44,20 +44,12 @@ TEST(dp9_x2_two_of_one_place)
 static int spoil(struct forger *f, uint32_t counter)
 {
 	struct bgdma_transfer t = bgdma__no_transfer();
-	struct bgdma_desc *desc;
 
 	t.from.region = 12345;
 	t.length = 8;
 	t.counter = counter;
 	bgdma_desc_local_copy(bgdma_region_addr(f->region), &t);
-	t = forge_transfer(f, VICTIM, 0, 0, sizeof(*desc));
-	t.dest_fifo = CTS_QUEUE;
-	t.from.region = bgdma_region_handle(f->region);
-	desc = bgdma_inj_reserve(f->fifo);
-	if (!desc)
-		return -ENOBUFS;
-	bgdma_desc_rget(desc, &t);
-	return forger_flush(f);
+	return forge_run(f, VICTIM, 1);
 }
 
 static int spoiled(uint32_t rank, uint32_t size, void *arg)

@@ -532,10 +532,9 @@ BGDMA_API int bgdma_endpoint_send_sized(struct bgdma_endpoint *ep,
  * go the same way (data or control). It never waits.
  *
  * Return: 0; of several targets how many it went to, from the first on; -EAGAIN
- * no room for any: make progress, or wait: a wait ends when there is; -EMSGSIZE; -EINVAL no such
- * operation, rank, flag or route;
- * -EHOSTDOWN that process has left or died, or is as if it had; -ENOTCONN not committed;
- * -ENODEV.
+ * no room for any: make progress, or wait: a wait ends when there is; -EMSGSIZE;
+ * -EINVAL no such operation, rank, flag or route; -EHOSTDOWN that process has left or
+ * died, or is as if it had; -ENOTCONN not committed; -ENODEV.
  */
 static inline int bgdma_endpoint_send(struct bgdma_endpoint *ep,
 				      const struct bgdma_send_attr *attr)

@@ -89,10 +89,9 @@ static void env_close(struct bgdma_job *job)
 static int env_put(struct bgdma_job *job, const char *key, const void *value,
 		   size_t bytes)
 {
+	struct pair *pair = calloc(1, sizeof(*pair) + bytes);
 	struct env *env = job->state;
-	struct pair *pair;
 
-	pair = calloc(1, sizeof(*pair) + bytes);
 	if (!pair)
 		return -ENOMEM;
 	pair->fence = env->fences;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/random.h>
-#include <time.h>
 
+#include "../secret.h"
 #include "match.h"
 
 #define BUCKETS_FIRST	64
@@ -32,30 +31,14 @@ static struct match_link **bucket_of(const struct match_table *table,
 	return &table->bucket[(h ^ h >> 32) & table->mask];
 }
 
-/* Without the kernel's numbers, ones that are hard to guess from outside. */
-static SELDOM void secret_guess(struct match_table *table)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	table->secret[0] = (uint64_t)now.tv_nsec * 0x9e3779b97f4a7c15ULL ^
-			   (uintptr_t)&now;
-	table->secret[1] = ((uintptr_t)table->bucket ^ (uint64_t)now.tv_sec) *
-			   0xbf58476d1ce4e5b9ULL;
-}
-
 int match_init(struct match_table *table)
 {
-	const ssize_t bytes = sizeof(table->secret);
-
 	table->bucket = calloc(BUCKETS_FIRST, sizeof(struct match_link *));
 	if (!table->bucket)
 		return -ENOMEM;
 	table->mask = BUCKETS_FIRST - 1;
-	/* It must not wait, and need not be fit for a cipher. */
-	if (getrandom(table->secret, (size_t)bytes, GRND_INSECURE) != bytes)
-		secret_guess(table);
-	table->secret[1] |= 1;
+	table->secret[0] = secret_new(&table->secret[0]);
+	table->secret[1] = secret_new(&table->secret[1]) | 1;
 	return 0;
 }
 

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "../secret.h"
 #include "internal.h"
 #include "option.h"
 
@@ -206,17 +206,6 @@ static uint64_t serial_new(void)
 	return __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
 }
 
-/* Odd; without the kernel's numbers one that is hard to guess from outside. */
-static uint64_t secret_new(const struct bgdma_endpoint *ep)
-{
-	uint64_t secret;
-
-	if (getrandom(&secret, sizeof(secret), GRND_INSECURE) != sizeof(secret))
-		secret = ((uint64_t)sys_now_ns() ^ (uintptr_t)ep) *
-			 0x9e3779b97f4a7c15ULL;
-	return secret | 1;
-}
-
 int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 				const struct bgdma_endpoint_attr *attr,
 				size_t size)
@@ -227,7 +216,7 @@ int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 	if (!ep)
 		return -ENOMEM;
 	ep->serial = serial_new();
-	ep->secret = secret_new(ep);
+	ep->secret = secret_new(ep) | 1;
 	ep->last.rank = BGDMA_STRANGER;
 	ep->last_key = UINT64_MAX;	/* of no packet */
 	ep->wake_fd = -1;

@@ -15,6 +15,7 @@
 
 #include "../attr.h"
 #include "../code.h"
+#include "counters.h"
 #include "outage.h"
 #include "request.h"
 
@@ -185,22 +186,6 @@ struct token_slot {
 	struct request *request;
 	uint32_t uses;
 	uint32_t next_free;
-};
-
-/* Counters of a kind, in a row. */
-struct pool {
-	unsigned int kind;
-	struct bgdma_counter **counter;
-	struct request **user;
-	uint32_t *free;
-	uint32_t n_free;
-	uint32_t *stale;		/* free once no engine counts there */
-	uint32_t n_stale;
-	uint32_t first;			/* slot of the first */
-	uint32_t sharing;		/* requests without one */
-	bool dirty;			/* one of these has failed */
-	uint64_t busy[BGDMA_CTR_WORDS];	/* those with a user, by slot */
-	struct bgdma_counter_stats stats;
 };
 
 /* From node and context to rank, open addressing. */
@@ -388,26 +373,6 @@ void modules_trouble(struct bgdma_endpoint *ep,
 /* NULL: some were lost. */
 void modules_event(struct bgdma_endpoint *ep, const struct bgdma_event *event);
 void modules_release(struct bgdma_endpoint *ep);
-
-/* counters.c */
-int pool_create(struct bgdma_endpoint *ep, unsigned int kind, uint32_t count);
-void pool_destroy(struct pool *pool);
-/* Give a request its counter, or the shared one: its handle. */
-uint32_t pool_take(struct bgdma_endpoint *ep, struct pool *pool,
-		   struct request *r, const struct bgdma_peer *peer);
-void pool_give(struct bgdma_endpoint *ep, struct pool *pool, struct request *r,
-	       bool failed);
-/* Take off what messages that failed have left, before anybody is told of them. */
-void pools_settle(struct bgdma_endpoint *ep);
-void pools_spoil(struct bgdma_endpoint *ep);
-struct bgdma_counter *pool_counter(const struct pool *pool,
-				   const struct request *r);
-/*
- * The next request whose own counter has reached zero, or is in error; or NULL.
- * @slot: in: where to look from, 0; out: behind it, so that none is met twice in a row
- */
-struct request *pool_hit(struct bgdma_endpoint *ep, struct pool *pool,
-			 uint32_t *slot);
 
 /* request.c */
 struct request *request_new(struct bgdma_endpoint *ep, uint32_t rank,
