@@ -447,7 +447,7 @@ TEST(lc1_sp3_threads_accept_and_give_up)
 struct registrar {
 	struct bgdma_endpoint *ep;
 	uint32_t number, count, id[OPERATIONS_MOST];
-	volatile bool begun;
+	_Atomic bool begun;
 	int result;
 	pthread_t thread;
 };
