@@ -197,4 +197,63 @@ TEST(x3_lc2_who_took_less_and_leaves_has_taken_it)
 	}
 }
 
+/* ---- Who hears of the end of the endpoint has the memory still ------------- */
+
+struct own {
+	struct bgdma_region *pinned, *driver;
+	int result, freed[2];
+	bool there;
+};
+
+/* Memory is let go by whoever is told that it is used no more. */
+static void lets_go(void *arg, int result, uint64_t bytes)
+{
+	struct own *own = arg;
+
+	own->result = result;
+	own->there = bytes == 0 &&
+		     message_is(bgdma_region_addr(own->driver), PIECE, 1);
+	own->freed[0] = bgdma_region_free(own->driver);
+	own->freed[1] = bgdma_region_free(own->pinned);
+}
+
+static int leaves_in_the_middle(uint32_t rank, uint32_t size, void *arg)
+{
+	static uint8_t mem[PIECE] PINNED;
+	static struct module module;
+	struct own own = { 0 };
+	struct bgdma_ctx *ctx;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	ctx = bgdma_endpoint_ctx(module.m.ep);
+	require_is(0, bgdma_region_register(ctx, mem, sizeof(mem),
+					    BGDMA_LOCAL_READ, &own.pinned));
+	require_is(0, bgdma_region_alloc(ctx, PIECE, BGDMA_LOCAL_READ,
+					 &own.driver));
+	require_is(0, bgdma_endpoint_expose(module.m.ep, own.driver,
+					    BGDMA_RIGHT_READ));
+	message_fill(bgdma_region_addr(own.driver), PIECE, 1);
+	require_is(0, bgdma_rendezvous_send(module.m.ep,
+			&(struct bgdma_rendezvous_attr){
+			.operation = module.rts, .dest = 1 - rank,
+			.length = PIECE, .from = { own.driver, 0 },
+			.done = lets_go, .arg = &own }));
+	require_is(0, until_count(&module, &module.announced, 1));
+	require_is(0, bgdma_job_fence(module.m.job));
+	member_leave(&module.m);
+	require_is(-ECANCELED, own.result);
+	require(own.there);
+	require_is(-EBADF, own.freed[0]);
+	require_is(-EBADF, own.freed[1]);
+	return 0;
+}
+
+TEST(x3_who_hears_of_the_end_has_its_memory_still)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, leaves_in_the_middle, NULL, -1));
+}
+
 TEST_HARNESS_MAIN
