@@ -12,6 +12,7 @@ The cache (${XDG_CACHE_HOME:-~/.cache}/bgdma) holds
     kernels/6.12.117-debug-3f2a9c01/                one of our own
     source/6.12/                                    single files of the source
     images/<key>/vmlinux                            uncompressed kernels
+    tidy/, models/                                  what tools/check found before
 
 What is there is never fetched again, so that everything works offline.
 """
