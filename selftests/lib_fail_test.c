@@ -116,32 +116,6 @@ TEST(fail_nth)
 	EXPECT_GE(n, 19);
 }
 
-TEST(what_was_shut_down_is_there_until_it_is_freed)
-{
-	struct bgdma_region *driver;
-	struct bgdma_inj_fifo *inj;
-	struct bgdma_ctx *ctx;
-	char *memory;
-
-	fake_reset();
-	ASSERT_EQ(0, bgdma_attach(&ctx, &(struct bgdma_attach_attr){
-			.partition = "fake" }));
-	ASSERT_EQ(0, bgdma_inj_create(ctx, NULL, &inj));
-	ASSERT_EQ(0, bgdma_region_alloc(ctx, 9000, BGDMA_LOCAL_READ, &driver));
-	memory = bgdma_region_addr(driver);
-	memory[8999] = 'x';
-
-	bgdma_ctx_shutdown(ctx);
-	EXPECT_EQ(-1, fcntl(fake.fd, F_GETFD));
-	EXPECT_EQ(-1, bgdma_ctx_fd(ctx));
-	bgdma_ctx_shutdown(ctx);
-	EXPECT_EQ('x', memory[8999]);
-	EXPECT_EQ(-EBADF, bgdma_doorbell(ctx, 0));
-	EXPECT_EQ(-EBADF, bgdma_inj_create(ctx, NULL, &inj));
-	EXPECT_EQ(-EBADF, bgdma_region_free(driver));
-	bgdma_detach(ctx);
-}
-
 /* ---- Every public call, one system call of it after the other failing --- */
 
 /* Memory and io_uring fail as system calls do, while a call is on trial. */

@@ -86,24 +86,11 @@ static inline int bgdma_attach(struct bgdma_ctx **ctx,
 }
 
 /**
- * bgdma_ctx_shutdown() - leave the node, but keep what belongs to the context
- * @ctx: context
- *
- * When it returns nothing of the context is read or written by anybody else any more:
- * its regions are no longer pinned and its ids can be used again. Peers get
- * BGDMA_E_PEER_DOWN (X-3). Its handles, and memory of the driver, are still there, to
- * look at and to free one by one, until bgdma_detach(); other calls fail with -EBADF.
- * Once more does nothing.
- *
- * Thread safety: no other call on the context may run.
- */
-BGDMA_API void bgdma_ctx_shutdown(struct bgdma_ctx *ctx);
-
-/**
  * bgdma_detach() - leave the node and free all that belongs to the context
  * @ctx: context, or NULL
  *
- * What bgdma_ctx_shutdown() does, unless that was called, and the rest.
+ * When it returns its regions are no longer pinned and its ids can be used
+ * again. Peers get BGDMA_E_PEER_DOWN (X-3).
  *
  * Thread safety: no other call on the context may run or follow.
  */

@@ -269,9 +269,8 @@ static inline int bgdma_endpoint_create(struct bgdma_endpoint **ep,
  *
  * Messages of ours that are still in its FIFOs are first sent, if their
  * targets take them within a second. Peers get BGDMA_TROUBLE_PEER_DOWN. What has
- * not ended ends with -ECANCELED, once nobody moves anything any more. Memory and
- * handles of the context are still there then, and may be freed by those who hear of it
- * (bgdma_ctx_shutdown()); whatever is left of them goes afterwards.
+ * not ended ends with -ECANCELED, when the context, and all regions and counters of
+ * it, are gone already.
  *
  * Thread safety: no other call on the endpoint may run or follow.
  */

@@ -197,14 +197,6 @@ int bgdma_attach_sized(struct bgdma_ctx **ctxp,
 	return 0;
 }
 
-void bgdma_ctx_shutdown(struct bgdma_ctx *ctx)
-{
-	/* Mappings hold the file, but its owner's close() ends the context. */
-	if (ctx->view.fd >= 0)
-		close(ctx->view.fd);
-	ctx->view.fd = -1;
-}
-
 void bgdma_detach(struct bgdma_ctx *ctx)
 {
 	struct object *object, *next;
@@ -212,7 +204,6 @@ void bgdma_detach(struct bgdma_ctx *ctx)
 
 	if (!ctx)
 		return;
-	bgdma_ctx_shutdown(ctx);
 	for (object = ctx->objects; object; object = next) {
 		next = object->next;
 		object_unmap(object);
@@ -223,6 +214,8 @@ void bgdma_detach(struct bgdma_ctx *ctx)
 	for (i = 0; i < BGDMA_AREA_COUNT; i++)
 		if (ctx->area[i] && !ctx_inherited(ctx))
 			munmap(ctx->area[i], (size_t)ctx->uapi.areas[i].bytes);
+	if (ctx->view.fd >= 0)
+		close(ctx->view.fd);
 	pthread_mutex_destroy(&ctx->ring_lock);
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);

@@ -307,12 +307,10 @@ void bgdma_endpoint_destroy(struct bgdma_endpoint *ep)
 	ep->state = STATE_CLOSED;
 	for (i = 0; ep->channel && i < channels_count(ep); i++)
 		channel_destroy(&ep->channel[i]);
+	bgdma_detach(ep->ctx);
 	/* Nobody moves anything any more: the memory can be given back. */
-	if (ep->ctx)
-		bgdma_ctx_shutdown(ep->ctx);
 	requests_destroy(ep);
 	modules_release(ep);
-	bgdma_detach(ep->ctx);
 	pool_destroy(&ep->pool[BGDMA_INJECTION]);
 	pool_destroy(&ep->pool[BGDMA_RECEPTION]);
 	wake_destroy(ep);
