@@ -247,6 +247,48 @@ TEST(threads_have_their_own_endpoints)
 
 static int rung;
 
+static int on_hello(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	(void)rank;
+	(void)packet;
+	__atomic_store_n((int *)arg, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+/* Who blocks a signal in all threads that he knows gets it where he asks for it. */
+static int signal_waited_for(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct timespec patience = { .tv_sec = 20 };
+	struct test_operation op = { .name = "hello", .packet = on_hello };
+	struct bgdma_send_attr hello = { 0 };
+	int heard = 0;
+	struct member m;
+	sigset_t set;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	op.id = &hello.operation;
+	require_is(0, member_open(&m, &(struct bgdma_endpoint_attr){
+			.progress = BGDMA_PROGRESS_THREAD }));
+	require_is(0, member_commit(&m, &op, 1, &heard));
+	/* It runs. */
+	require_is(0, bgdma_endpoint_send(m.ep, &hello));
+	require(until(__atomic_load_n(&heard, __ATOMIC_SEQ_CST)));
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	require_is(0, pthread_sigmask(SIG_BLOCK, &set, NULL));
+	require_is(0, kill(getpid(), SIGUSR1));
+	require_is(SIGUSR1, sigtimedwait(&set, NULL, &patience));
+	return member_close(&m);
+}
+
+TEST(sys_the_endpoints_thread_takes_no_signal)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(1, signal_waited_for, NULL, -1));
+}
+
 /* A thread that disturbs another one, and at last lets its wait end. */
 struct ringer {
 	struct bgdma_endpoint *ep;

@@ -42,7 +42,8 @@ struct bgdma_endpoint;
  * enum bgdma_progress - who handles what arrives
  * @BGDMA_PROGRESS_CALLER: bgdma_endpoint_progress() and the waits
  * @BGDMA_PROGRESS_THREAD: a thread of the endpoint's own, which sleeps while
- *	there is nothing to do; implies BGDMA_THREADS_MANY
+ *	there is nothing to do, and has all signals blocked that are sent to the
+ *	process; implies BGDMA_THREADS_MANY
  */
 enum bgdma_progress {
 	BGDMA_PROGRESS_CALLER	= 0,

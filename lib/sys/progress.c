@@ -4,6 +4,7 @@
  * (sleep.c).
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include <bgdma/network.h>
@@ -515,6 +516,29 @@ static void *progress_thread(void *arg)
 	return NULL;
 }
 
+/*
+ * The process's signals are for its own threads: handlers do not expect the endpoint's
+ * lock, and who blocks one everywhere, to wait for it, does not know of this thread.
+ * But what a callback does wrong, or has trapped, is told where it is done.
+ */
+static int thread_create(struct bgdma_endpoint *ep)
+{
+	static const int own[] = {
+		SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT,
+	};
+	sigset_t all, was;
+	unsigned int i;
+	int ret;
+
+	sigfillset(&all);
+	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		sigdelset(&all, own[i]);
+	pthread_sigmask(SIG_SETMASK, &all, &was);
+	ret = -pthread_create(&ep->thread, NULL, progress_thread, ep);
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	return ret;
+}
+
 int progress_start(struct bgdma_endpoint *ep)
 {
 	int ret;
@@ -522,7 +546,7 @@ int progress_start(struct bgdma_endpoint *ep)
 	if (ep->attr.progress != BGDMA_PROGRESS_THREAD)
 		return 0;
 	endpoint_lock(ep);
-	ret = -pthread_create(&ep->thread, NULL, progress_thread, ep);
+	ret = thread_create(ep);
 	ep->threaded = !ret;
 	ep->has_thread = !ret;
 	endpoint_unlock(ep);
