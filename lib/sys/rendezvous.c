@@ -318,7 +318,7 @@ static void counter_ended(struct bgdma_endpoint *ep, struct pool *pool,
 		(void)bgdma_counter_clear_error(counter);
 		bgdma_counter_clear_hit(counter);
 		request_fail(ep, r, code, 0);
-	} else if (r->dead) {
+	} else if (r->dead || r->suspect) {
 		bgdma_counter_clear_hit(counter);
 	} else if (r->target ? pieces_there(r) : r->portions == 1 || r->took) {
 		request_end(ep, r, r->result);
