@@ -2,8 +2,13 @@
 /*
  * Credit: what nobody receives is bounded, and holds up nothing else.
  */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+
 #include "kselftest_harness.h"
 #include "msg_util.h"
+#include "sys_module.h"
 
 /* ---- Announced messages ------------------------------------------------ */
 
@@ -288,6 +293,151 @@ TEST(msg_nonsense_in_the_environment)
 			TH_LOG("variable %u", i);
 	EXPECT_TRUE(job_run(1, not_even_an_endpoint, "two", -1));
 	EXPECT_TRUE(job_run(1, not_even_an_endpoint, "2x", -1));
+}
+
+/* ---- Memory that is not to be had ------------------------------------------ */
+
+#define HUGE_BYTES	(32UL << 20)
+#define LONG_BYTES	65536U
+
+/* No more is locked, and next to none mapped. */
+static int memory_limit(void)
+{
+	struct rlimit most;
+	unsigned long pages;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	require(f);
+	require_is(1, fscanf(f, "%lu", &pages));
+	fclose(f);
+	require_is(0, lock_nothing());
+	most.rlim_cur = pages * 4096 + (16UL << 20);
+	most.rlim_max = most.rlim_cur;
+	return setrlimit(RLIMIT_AS, &most);
+}
+
+/*
+ * Process 0 receives what it will never have the memory for, while one of its messages
+ * to process 1 waits for another.
+ */
+static int receives_in_vain(struct talker *t, uint8_t *mem)
+{
+	struct bgdma_msg_request *vain, *sent[2];
+	uint32_t tag;
+
+	require_is(0, memory_limit());
+	require_is(0, bgdma_msg_isend(t->msg, mem, LONG_BYTES, 1, 0, 0,
+				      &sent[0]));
+	require_is(0, bgdma_msg_probe(t->msg, 2, 0, 0, NULL));
+	require_is(0, bgdma_msg_irecv(t->msg, mem, HUGE_BYTES, 2, 0, 0, &vain));
+	require_is(0, bgdma_msg_test(&vain, NULL));
+	require_is(0, bgdma_msg_isend(t->msg, mem, LONG_BYTES, 1, 1, 0,
+				      &sent[1]));
+	for (tag = 2; tag-- > 0;)
+		require_is(0, bgdma_msg_wait(&sent[tag], NULL));
+	/* Nothing moves any more that could give it memory. */
+	require_is(-ENOMEM, bgdma_msg_wait(&vain, NULL));
+	return 0;
+}
+
+static int starve(uint32_t rank, uint32_t size, void *arg)
+{
+	static uint8_t mem[HUGE_BYTES] PINNED;
+	struct bgdma_msg_request *huge = NULL;
+	struct talker t = { 0 };
+	uint32_t tag;
+
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	if (rank == 0)
+		require_is(0, receives_in_vain(&t, mem));
+	else if (rank == 2)
+		require_is(0, bgdma_msg_isend(t.msg, mem, HUGE_BYTES, 0, 0, 0,
+					      &huge));
+	for (tag = 2; rank == 1 && tag-- > 0;)
+		require_is(0, bgdma_msg_recv(t.msg, mem, LONG_BYTES, 0, tag, 0,
+					     NULL));
+	if (huge)
+		(void)bgdma_msg_wait(&huge, NULL);
+	require_is(0, talker_fence(&t));
+	return member_leave(&t.m);
+}
+
+TEST(msg_a_receive_in_vain_holds_up_no_other)
+{
+	partition_new("4x1x1", "");
+	EXPECT_TRUE(job_run(3, starve, NULL, -1));
+}
+
+/* ---- Memory that no engine may write ---------------------------------------- */
+
+#define FILE_MESSAGES	40
+
+/* A file of a file system that has to hear of each write to it. */
+static uint8_t *file_mapped(void)
+{
+	char dir[] = "/tmp/msg.XXXXXX", name[32];
+	uint8_t *mem;
+	int fd;
+
+	must(mkdtemp(dir) ? 0 : -errno);
+	must(mount("none", dir, "ramfs", 0, NULL));
+	snprintf(name, sizeof(name), "%s/file", dir);
+	fd = must(open(name, O_RDWR | O_CREAT, 0600));
+	must(ftruncate(fd, LONG_BYTES));
+	mem = mmap(NULL, LONG_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	must(umount2(dir, MNT_DETACH));
+	must(rmdir(dir));
+	return mem;
+}
+
+/* Eager, announced for want of credit, and too long for what was posted. */
+static int into_file(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct bgdma_msg_request *r[FILE_MESSAGES];
+	const uint32_t *bytes = arg;
+	struct bgdma_msg_status status;
+	struct talker t = { 0 };
+	static uint8_t mem[FILE_MESSAGES][LONG_BYTES];
+	uint8_t *file;
+	uint32_t i;
+
+	(void)size;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 },
+			&(struct bgdma_msg_attr){ .unexpected_bytes = 16384 }));
+	for (i = 0; rank == 0 && i < FILE_MESSAGES; i++) {
+		text_fill(mem[i], *bytes, 0, i);
+		require_is(0, bgdma_msg_isend(t.msg, mem[i], *bytes, 1, 0, 0,
+					      &r[i]));
+	}
+	if (rank == 0) {
+		require_is(0, bgdma_msg_waitall(r, FILE_MESSAGES, NULL));
+		return talker_close(&t);
+	}
+	file = file_mapped();
+	require(file != MAP_FAILED);
+	for (i = 0; i < FILE_MESSAGES; i++) {
+		uint32_t room = i % 2 ? *bytes : *bytes - 1;
+
+		memset(file, 0xee, *bytes);
+		require_is(room < *bytes ? -EMSGSIZE : 0,
+			   bgdma_msg_recv(t.msg, file, room, 0, 0, 0, &status));
+		require_is(room, status.length);
+		require(text_is(file, room, 0, i));
+		require(room == *bytes || file[room] == 0xee);
+	}
+	return talker_close(&t);
+}
+
+TEST(msg_into_a_file_that_is_mapped)
+{
+	uint32_t bytes[] = { 1000, LONG_BYTES }, i;
+
+	partition_new("2x1x1", "");
+	for (i = 0; i < 2; i++)
+		EXPECT_TRUE(job_run(2, into_file, &bytes[i], -1));
 }
 
 TEST_HARNESS_MAIN

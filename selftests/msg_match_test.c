@@ -441,6 +441,35 @@ TEST(lc6_msg_10000_outstanding)
 	}
 }
 
+/* The last of many is received first, and most of the job has to do with neither. */
+#define JOB		24
+#define OF_LARGE	5800
+
+static int last_first(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct bgdma_msg_request *r[OF_LARGE];
+	struct talker t = { 0 };
+	uint32_t i, number;
+
+	(void)size;
+	(void)arg;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	for (i = 0; rank == 0 && i < OF_LARGE; i++)
+		require_is(0, bgdma_msg_issend(t.msg, &i, 0, 1, i, 0, &r[i]));
+	for (i = OF_LARGE; rank == 1 && i--;)
+		require_is(0, bgdma_msg_recv(t.msg, &number, sizeof(number), 0,
+					     i, 0, NULL));
+	if (rank == 0)
+		require_is(0, bgdma_msg_waitall(r, OF_LARGE, NULL));
+	return talker_close(&t);
+}
+
+TEST(lc6_msg_outstanding_in_a_large_job)
+{
+	partition_new("24x1x1", "");
+	EXPECT_TRUE(job_run(JOB, last_first, NULL, -1));
+}
+
 /* ---- Bounds ------------------------------------------------------------ */
 
 #define FLOOD		5000

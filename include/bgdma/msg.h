@@ -76,8 +76,8 @@ struct bgdma_msg_message;
  * @busy: calls that wait spin, and never sleep
  * @announced: messages that can be announced and not yet received, of all
  *	peers together, for each of which 384 bytes are kept; 0: BGDMA_ANNOUNCED,
- *	or 131,072. Each peer has an equal part, up to 32,768; beyond it, messages
- *	wait at their sender
+ *	or 131,072, or 10,240 for each process of the job, whichever is more. Each
+ *	peer has an equal part, up to 32,768; beyond it, messages wait at their sender
  * @in_flight: portions of a message at a time, up to BGDMA_IN_FLIGHT_MAX; 0: one,
  *	or where the endpoint says the portion, what it says
  */

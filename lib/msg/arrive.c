@@ -257,7 +257,7 @@ static void on_received(void *arg, int result, uint64_t bytes)
 	struct bgdma_msg_request *r = arg;
 
 	r->msg->moving--;
-	r->msg->stuck = false;
+	r->msg->stuck = 0;
 	r->status.length = bytes;
 	request_received(r, result);
 }
@@ -280,11 +280,17 @@ static int accept_try(struct bgdma_msg *msg, const struct bgdma_rts *rts,
 	}
 	a.to = place_of(msg, r->data, r->length);
 	if (!a.to.region) {
-		if (msg->stuck)
+		if (msg->stuck >= TRIES)
 			return -ENOBUFS;
 		a.data = r->data;
 	}
 	ret = bgdma_rendezvous_accept(msg->ep, rts, &a);
+	if (ret == -EFAULT && !r->owned) {
+		ret = request_apart(r, a.length);
+		a.data = r->data;
+		if (!ret)
+			ret = bgdma_rendezvous_accept(msg->ep, rts, &a);
+	}
 	if (!ret)
 		msg->moving++;
 	return ret;
@@ -334,7 +340,7 @@ static void announced_receive(struct bgdma_msg *msg,
 
 int retries_progress(struct bgdma_msg *msg)
 {
-	struct bgdma_msg_request *r;
+	struct bgdma_msg_request *r, *behind = NULL;
 	struct bgdma_msg_message *m;
 	int n = 0, ret = 0;
 
@@ -344,16 +350,22 @@ int retries_progress(struct bgdma_msg *msg)
 		n += !ret;
 	}
 
-	while ((r = msg->retries.first)) {
+	while ((r = msg->retries.first) && r != behind &&
+	       msg->stuck < TRIES / 2) {
 		m = r->message;
 		/* Once it is done it may be another's. */
 		request_queue_take(&msg->retries);
 		r->message = NULL;
 		ret = accept_try(msg, &m->rts, m->kind, r);
 		if (ret && short_of_room(msg, ret)) {
+			/* Others are first then. */
 			r->message = m;
-			request_queue_add_first(&msg->retries, r);
-			break;
+			request_queue_add(&msg->retries, r);
+			if (ret == -EAGAIN)
+				break;
+			if (!behind)
+				behind = r;
+			continue;
 		}
 		if (ret)
 			accept_failed(msg, m, r, ret);

@@ -68,6 +68,12 @@ struct request_queue {
 
 #define REQUESTS_CHUNK	64
 
+/*
+ * Of those that found no memory so many are tried in turn, receives not more than half
+ * of them: one that will never get it must not keep others waiting.
+ */
+#define TRIES		8
+
 struct request_chunk {
 	struct request_chunk *next;
 	struct bgdma_msg_request request[REQUESTS_CHUNK];
@@ -154,13 +160,14 @@ struct bgdma_msg {
 	struct credit window;		/* of each peer */
 	uint32_t eager, rts, empty, give;	/* operations */
 	struct msg_peer *peer;
-	struct msg_peer *due;
+	struct msg_peer *due, **due_last;
 	struct match_table posted, unexpected;
 	struct bgdma_msg_message *messages;
 	struct request_queue retries;	/* receives that found no room */
 	struct bgdma_msg_message *refusals;
 	unsigned int moving;		/* rendezvous under way */
-	bool stuck;			/* until one of them ends, or some time */
+	/* How many found no memory, until one of those ends, or some time. */
+	unsigned int stuck;
 	uint64_t stuck_since;
 	bool no_memory;			/* for what is arriving */
 	struct request_chunk *chunks;
@@ -266,6 +273,8 @@ void request_put(struct bgdma_msg_request *r);
 struct bgdma_msg_request *request_own(struct bgdma_msg *msg, size_t length);
 /* Memory that cannot be registered, such as constants: send a copy. -ENOMEM. */
 int request_copy(struct bgdma_msg_request *r);
+/* The same of a receive: so many bytes at most come to memory of its own. */
+int request_apart(struct bgdma_msg_request *r, size_t length);
 /* What will be in that memory goes to these pieces. -ENOMEM. */
 int request_scatter(struct bgdma_msg_request *r, const struct iovec *pieces,
 		    unsigned int count);

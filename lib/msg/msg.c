@@ -13,6 +13,7 @@
 #define EAGER_DEFAULT		8192U
 #define UNEXPECTED_DEFAULT	(16ULL << 20)
 #define ANNOUNCED_DEFAULT	131072U
+#define ANNOUNCED_EACH		10240U	/* at least: LC-6 has 10,000 */
 
 /* Between two attempts at what there was no memory for. */
 #define RETRY_NS		1000000
@@ -37,6 +38,7 @@ static int attr_complete(struct bgdma_msg *msg)
 {
 	struct bgdma_msg_attr *a = &msg->attr;
 	uint64_t eager = a->eager_bytes, announced = a->announced;
+	uint64_t most = (uint64_t)msg->size * ANNOUNCED_EACH;
 	int ret;
 
 	ret = option(&eager, "BGDMA_EAGER_BYTES", EAGER_DEFAULT);
@@ -44,7 +46,8 @@ static int attr_complete(struct bgdma_msg *msg)
 		ret = option(&a->unexpected_bytes, "BGDMA_UNEXPECTED_BYTES",
 			     UNEXPECTED_DEFAULT);
 	if (!ret)
-		ret = option(&announced, "BGDMA_ANNOUNCED", ANNOUNCED_DEFAULT);
+		ret = option(&announced, "BGDMA_ANNOUNCED",
+			     most < ANNOUNCED_DEFAULT ? ANNOUNCED_DEFAULT : most);
 	if (ret || eager > EAGER_MAX || announced > UINT32_MAX ||
 	    a->in_flight > BGDMA_IN_FLIGHT_MAX)
 		return -EINVAL;
@@ -59,8 +62,15 @@ void peer_due(struct bgdma_msg *msg, struct msg_peer *peer)
 	if (peer->due)
 		return;
 	peer->due = true;
-	peer->next_due = msg->due;
-	msg->due = peer;
+	peer->next_due = NULL;
+	*msg->due_last = peer;
+	msg->due_last = &peer->next_due;
+}
+
+static void peers_due_none(struct bgdma_msg *msg)
+{
+	msg->due = NULL;
+	msg->due_last = &msg->due;
 }
 
 static uint64_t now_ns(void)
@@ -71,28 +81,52 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* What found no room before, or no memory. */
-static SELDOM int work_left(struct bgdma_msg *msg)
+/*
+ * Send what waits, and credit. Those who had a try, and found no memory, are behind
+ * the others next time.
+ */
+static int peers_progress(struct bgdma_msg *msg)
 {
-	struct msg_peer *peer, *list = msg->due;
-	bool again = msg->no_memory;
+	struct msg_peer *peer, *list = msg->due, *tried = NULL;
+	unsigned int stuck;
 	int n = 0, ret;
 
-	msg->no_memory = false;
-	if (msg->stuck && now_ns() - msg->stuck_since > RETRY_NS)
-		msg->stuck = false;
-	if (msg->retries.first || msg->refusals)
-		n += retries_progress(msg);
-	msg->due = NULL;
+	peers_due_none(msg);
 	while ((peer = list)) {
 		list = peer->next_due;
 		peer->due = false;
+		stuck = msg->stuck;
 		ret = credit_send(msg, peer);
 		n += sends_progress(msg, peer);
 		/* Of new credit a packet tells. */
-		if (ret || sends_can_go(peer))
+		if (!ret && !sends_can_go(peer))
+			continue;
+		if (stuck < TRIES && msg->stuck > stuck) {
+			peer->next_due = tried;
+			tried = peer;
+		} else {
 			peer_due(msg, peer);
+		}
 	}
+	while ((peer = tried)) {
+		tried = peer->next_due;
+		peer_due(msg, peer);
+	}
+	return n;
+}
+
+/* What found no room before, or no memory. */
+static SELDOM int work_left(struct bgdma_msg *msg)
+{
+	bool again = msg->no_memory;
+	int n = 0;
+
+	msg->no_memory = false;
+	if (msg->stuck && now_ns() - msg->stuck_since > RETRY_NS)
+		msg->stuck = 0;
+	if (msg->retries.first || msg->refusals)
+		n += retries_progress(msg);
+	n += peers_progress(msg);
 	if (n)
 		return n;
 	if (again || msg->stuck || msg->refusals)
@@ -227,6 +261,7 @@ int bgdma_msg_create_sized(struct bgdma_msg **msgp, struct bgdma_endpoint *ep,
 	msg->sent.msg = msg;
 	msg->sent.done = true;
 	request_queue_init(&msg->retries);
+	peers_due_none(msg);
 	ret = attr_copy(&msg->attr, sizeof(msg->attr), attr, size);
 	if (!ret)
 		ret = attr_complete(msg);
@@ -271,7 +306,8 @@ bool short_of_room(struct bgdma_msg *msg, int error)
 		return false;
 	if (!msg->stuck)
 		msg->stuck_since = now_ns();
-	msg->stuck = true;
+	if (msg->stuck < TRIES)
+		msg->stuck++;
 	return true;
 }
 

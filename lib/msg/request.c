@@ -93,6 +93,20 @@ int request_copy(struct bgdma_msg_request *r)
 	return 0;
 }
 
+int request_apart(struct bgdma_msg_request *r, size_t length)
+{
+	const struct iovec piece = { .iov_base = r->data, .iov_len = length };
+	char *data = malloc(length);
+
+	if (!data || request_scatter(r, &piece, 1)) {
+		free(data);
+		return -ENOMEM;
+	}
+	r->data = data;
+	r->owned = true;
+	return 0;
+}
+
 int request_scatter(struct bgdma_msg_request *r, const struct iovec *pieces,
 		    unsigned int count)
 {

@@ -55,7 +55,7 @@ static void on_sent(void *arg, int result, uint64_t bytes)
 
 	(void)bytes;
 	r->msg->moving--;
-	r->msg->stuck = false;
+	r->msg->stuck = 0;
 	request_done(r, result == -ECANCELED ? 0 : result);
 }
 
@@ -106,7 +106,7 @@ static int announce(struct bgdma_msg_request *r, struct msg_peer *peer)
 	} else {
 		a.from = place_of(msg, r->data, r->length);
 		if (!a.from.region) {
-			if (msg->stuck)
+			if (msg->stuck >= TRIES)
 				return -ENOBUFS;
 			a.data = r->data;
 		}
