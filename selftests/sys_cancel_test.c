@@ -310,4 +310,98 @@ TEST(x3_an_answer_of_the_dead_is_a_death)
 	}
 }
 
+/* ---- Serials wrap --------------------------------------------------------- */
+
+#define PLACES	32768U			/* of cancels that are remembered */
+#define FAR	(1U - 3 * (1U << 29))	/* in the place of the first message */
+
+/* Messages that a forger announces, and which it gave up before. */
+struct numbers {
+	uint32_t stop[2], rts[4];
+	int result;
+};
+
+static int numbers_forge(struct module *module, const struct numbers *n)
+{
+	struct stop_wire stop = { 0 };
+	struct rts_wire rts = {
+		.length = __cpu_to_le64(64), .token = __cpu_to_le32(1),
+		.portions = __cpu_to_le32(1), .in_flight = __cpu_to_le32(1),
+	};
+	struct bgdma_region *region;
+	struct forger f;
+	unsigned int i;
+
+	require_is(0, forger_open(&f, module));
+	require_is(0, bgdma_region_alloc(bgdma_endpoint_ctx(module->m.ep), 64,
+					 BGDMA_LOCAL_READ, &region));
+	require_is(0, bgdma_endpoint_expose(module->m.ep, region,
+					    BGDMA_RIGHT_READ));
+	rts.region = __cpu_to_le32(bgdma_region_handle(region));
+	for (i = 0; i < 2 && n->stop[i]; i++) {
+		stop.serial = __cpu_to_le32(n->stop[i]);
+		require_is(0, forge(&f, 1, CONTROL_FIFO, forge_id("sys", "stop"),
+				    forge_word(1, 0), &stop, sizeof(stop)));
+	}
+	require_is(0, bgdma_job_fence(module->m.job));
+	require_is(0, bgdma_job_fence(module->m.job));
+	for (i = 0; i < 4 && n->rts[i]; i++) {
+		rts.serial = __cpu_to_le32(n->rts[i]);
+		require_is(0, forge(&f, 1, DATA_FIFO, module->rts, i, &rts,
+				    sizeof(rts)));
+		require_is(0, bgdma_job_fence(module->m.job));
+		require(bgdma_endpoint_progress(module->m.ep, 0) >= 0);
+	}
+	return member_leave(&module->m);
+}
+
+static int numbers_take(struct module *module, const struct numbers *n)
+{
+	char mem[64];
+	unsigned int i;
+
+	require_is(0, bgdma_job_fence(module->m.job));
+	while (bgdma_endpoint_progress(module->m.ep, 0) > 0)
+		;
+	require_is(0, bgdma_job_fence(module->m.job));
+	for (i = 0; i < 4 && n->rts[i]; i++) {
+		require_is(0, take_next(module, i, (struct bgdma_accept_attr){
+				.length = sizeof(mem), .data = mem }));
+		require_is(0, until_count(module, &module->ended, i + 1));
+		require_is(n->result, module->last);
+		require_is(0, bgdma_job_fence(module->m.job));
+	}
+	return member_leave(&module->m);
+}
+
+static int numbers_go_round(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){ 0 }));
+	return rank ? numbers_take(&module, arg) : numbers_forge(&module, arg);
+}
+
+TEST(lc2_a_late_cancel_is_not_of_the_next_of_its_number)
+{
+	struct numbers numbers[] = {
+		{ { FAR }, { FAR }, -ECANCELED },
+		/* Two of one place: all of it is held for lost. */
+		{ { FAR, FAR + PLACES }, { FAR - PLACES }, -ECANCELED },
+		/* The first has been there meanwhile. */
+		{ { FAR }, { 1, FAR }, 0 },
+		{ { FAR, FAR + PLACES },
+		  { 1, FAR - PLACES, FAR, FAR + PLACES }, 0 },
+		/* Not so far back: it may wait to be accepted. */
+		{ { 1 + PLACES }, { 1 + 9 * PLACES }, 0 },
+	};
+	unsigned int i;
+
+	partition_new("2x1x1", "");
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		EXPECT_TRUE(job_run(2, numbers_go_round, &numbers[i], -1))
+			TH_LOG("row %u", i);
+}
+
 TEST_HARNESS_MAIN

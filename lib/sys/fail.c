@@ -286,6 +286,19 @@ void stops_again(struct bgdma_endpoint *ep, uint32_t rank)
 		ep->marks_due = true;
 }
 
+/*
+ * Serials wrap. What is far behind one that is asked for is about a message that is
+ * long over, and must not be there for the next of its number; what is as far ahead
+ * is not.
+ */
+static void stop_forget(struct stop *s, uint32_t serial)
+{
+	if (serial - s->serial - STOPS_OLD < STOPS_OLD)
+		s->serial = 0;
+	if (serial - s->lost - STOPS_OLD < STOPS_OLD)
+		s->lost = 0;
+}
+
 bool stop_asked(struct bgdma_endpoint *ep, struct request *r)
 {
 	struct stop *s = ep->peer[r->rank].stops;
@@ -294,6 +307,7 @@ bool stop_asked(struct bgdma_endpoint *ep, struct request *r)
 	if (bgdma_likely(!s))
 		return false;
 	s += serial % STOPS;
+	stop_forget(s, serial);
 	if (s->serial == serial) {
 		s->serial = 0;
 		request_end(ep, r, -ECANCELED);

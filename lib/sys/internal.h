@@ -174,6 +174,7 @@ struct stop {
  */
 #define STOPS		ORIGINS_MAX
 #define STOPS_LOST	(1U << 24)	/* serials that are held for lost */
+#define STOPS_OLD	(1U << 30)	/* and how far back until they are forgotten */
 
 /* How a message crosses: in portions of so many bytes, or, 0, as a whole. */
 struct pace {
