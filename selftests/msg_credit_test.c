@@ -258,6 +258,7 @@ static int not_even_an_endpoint(uint32_t rank, uint32_t size, void *arg)
 	(void)size;
 	require_is(0, setenv("BGDMA_PER_NODE", arg, 1));
 	require_is(-EINVAL, member_open(&m, NULL));
+	bgdma_job_close(m.job);
 	return 0;
 }
 
