@@ -52,8 +52,8 @@ BGDMA_API int bgdma_job_open_sized(struct bgdma_job **job,
  * Thread safety: any thread.
  * Return: 0; -EINVAL no such wiring, or variables that make no sense; -ENOENT
  * the wiring that was asked for is not there; -ENOTSUP libpmix is not
- * installed, too old, or was not there when this was built; -EPROTO the launcher answers nonsense; -EPIPE it is
- * gone; -ENOMEM.
+ * installed, too old, or was not there when this was built; -EPROTO the
+ * launcher answers nonsense; -EPIPE it is gone; -ENOMEM.
  */
 static inline int bgdma_job_open(struct bgdma_job **job,
 				 const struct bgdma_job_attr *attr)

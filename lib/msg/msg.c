@@ -38,16 +38,17 @@ static int attr_complete(struct bgdma_msg *msg)
 {
 	struct bgdma_msg_attr *a = &msg->attr;
 	uint64_t eager = a->eager_bytes, announced = a->announced;
-	uint64_t most = (uint64_t)msg->size * ANNOUNCED_EACH;
+	uint64_t usual = (uint64_t)msg->size * ANNOUNCED_EACH;
 	int ret;
 
+	if (usual < ANNOUNCED_DEFAULT)
+		usual = ANNOUNCED_DEFAULT;
 	ret = option(&eager, "BGDMA_EAGER_BYTES", EAGER_DEFAULT);
 	if (!ret)
 		ret = option(&a->unexpected_bytes, "BGDMA_UNEXPECTED_BYTES",
 			     UNEXPECTED_DEFAULT);
 	if (!ret)
-		ret = option(&announced, "BGDMA_ANNOUNCED",
-			     most < ANNOUNCED_DEFAULT ? ANNOUNCED_DEFAULT : most);
+		ret = option(&announced, "BGDMA_ANNOUNCED", usual);
 	if (ret || eager > EAGER_MAX || announced > UINT32_MAX ||
 	    a->in_flight > BGDMA_IN_FLIGHT_MAX)
 		return -EINVAL;
