@@ -256,8 +256,7 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * struct bgdma_ctx - one open file, and once attached one share of a node
  * @ref: the file, and streams that remember it as their peer
  * @calls: control calls under way, once attached
- * @rings: doorbells that its own process rings just now, likewise: these run streams,
- *	but never wait for a user
+ * @rings: doorbells that its process rings just now, likewise; none waits for a user
  * @busy: deliveries under way, once attached
  * @lock: control calls that change something
  * @map_lock: what can be mapped
@@ -307,7 +306,7 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * @counters_freed: grace period that has to pass before slots are used again
  * @n_regions: those that the engine finds; written under @map_lock
  * @region_bytes: of all of them; likewise
- * @regions_freed: counts; written under @lock, read inside slices
+ * @regions_serial: a new one of all contexts when a region is freed; as @inj
  * @gates: of its regions; @lock, read under RCU
  * @n_gates: so many; @lock
  * @last_gate: number of the newest, from 1; @lock
@@ -379,7 +378,7 @@ struct bgdma_ctx {
 	u32 region_gen;
 	unsigned long counters_freed;
 	u32 n_regions;
-	u32 regions_freed;
+	u64 regions_serial;
 	u64 region_bytes;
 	struct list_head gates;
 	u32 n_gates;
@@ -491,7 +490,8 @@ int bgdma_engine_init(void);
 void bgdma_engine_exit(void);
 struct bgdma_user *bgdma_engine_join(kuid_t uid, u32 max_contexts);
 void bgdma_engine_leave(struct bgdma_user *user);
-u32 bgdma_doorbell(struct bgdma_ctx *ctx, bool pool);
+void bgdma_doorbell(struct bgdma_ctx *ctx);
+u32 bgdma_doorbell_pool(struct bgdma_ctx *ctx);
 void bgdma_stream_init(struct bgdma_stream *s, struct bgdma_ctx *ctx, u16 kind,
 		       u32 id, int (*fetch)(struct bgdma_stream *s));
 void bgdma_stream_wake(struct bgdma_stream *s);

@@ -164,15 +164,18 @@ int bgdma_deliver_atomic(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 
 	if (slot < BGDMA_NO_SLOT)
 		return x->fault.code;
-	if (!bgdma_region_for(ctx, s, who, le32_to_cpu(x->desc.u.at.dst_region),
-			      BGDMA_RIGHT_ATOMIC, off, left, &s->memo.atomic,
-			      &region))
+	region = bgdma_region_for(ctx, s, who,
+				  le32_to_cpu(x->desc.u.at.dst_region),
+				  BGDMA_RIGHT_ATOMIC, off, left,
+				  &s->memo.atomic);
+	if (!region)
 		return x->fault.code;
 	if (!IS_ALIGNED(off + region->page_off, size)) {
 		ret = bgdma_fault(s, BGDMA_E_ALIGN, off, size);
 		goto put;
 	}
-	ret = bgdma_land_enter(ctx, s, region, who, &gate);
+	ret = bgdma_land_gated(s, region) ?
+		bgdma_land_enter(ctx, s, region, who, &gate) : BGDMA_STEP_DONE;
 	if (ret)
 		goto put;
 	*n = bgdma_atomic_apply(region, off, &x->desc, operands, *n);

@@ -40,10 +40,11 @@ static int bgdma_slice_tree(struct bgdma_stream *s, u32 n)
 
 	bgdma_slice_begin();
 	if (n && s->x.desc.u.at.src_region != cpu_to_le32(BGDMA_NONE)) {
-		if (!bgdma_region_for(s->ctx, s, &s->who,
-				      le32_to_cpu(s->x.desc.u.at.src_region),
-				      BGDMA_RIGHT_READ, off, left,
-				      &s->memo.src, &region)) {
+		region = bgdma_region_here(s,
+					   le32_to_cpu(s->x.desc.u.at.src_region),
+					   BGDMA_RIGHT_READ, off, left,
+					   &s->memo.src);
+		if (!region) {
 			ret = s->x.fault.code;
 			goto out;
 		}

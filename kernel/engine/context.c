@@ -28,8 +28,7 @@ void bgdma_ctx_init(struct bgdma_ctx *ctx)
 	mutex_init(&ctx->detach_lock);
 	bgdma_ctx_wake_init(ctx);
 	spin_lock_init(&ctx->event_lock);
-	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC);
-	ctx->region_gen = 1;
+	bgdma_regions_init(ctx);
 	INIT_LIST_HEAD(&ctx->gates);
 	INIT_LIST_HEAD(&ctx->runnable);
 	INIT_LIST_HEAD(&ctx->rq_node);

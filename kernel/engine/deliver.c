@@ -20,37 +20,71 @@
  * @off: first byte of all that is left of the transfer
  * @len: bytes of it
  * @memo: of the stream
- * @out: the region with a busy reference
  *
  * Who is under a group asks it first.
  *
  * Context: inside a slice.
- * Return: false, with s->x.fault.
+ * Return: the region with a busy reference, or NULL, with s->x.fault.
  */
-bool bgdma_region_ask(struct bgdma_ctx *ctx, struct bgdma_stream *s,
-		      const struct bgdma_principal *who, u32 handle,
-		      u32 rights, u64 off, u32 len,
-		      struct bgdma_region_memo *memo,
-		      struct bgdma_region **out)
+struct bgdma_region *
+bgdma_region_ask(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		 const struct bgdma_principal *who, u32 handle, u32 rights,
+		 u64 off, u32 len, struct bgdma_region_memo *memo)
 {
 	struct bgdma_fault *fault = &s->x.fault, first;
 	const struct bgdma_principal *name;
+	struct bgdma_region *region;
 
 	name = bgdma_group_name(ctx, s, who, BGDMA_KIND_REGION, handle);
-	if (name != who && bgdma_region_again(ctx, handle, name, rights, off,
-					      len, memo, out))
-		return true;
-	*out = bgdma_region_get(ctx, handle, name, rights, off, len, fault,
-				memo);
-	if (*out || name == who)
-		return *out;
+	if (name != who) {
+		region = bgdma_region_again(ctx, handle, true, rights, off, len,
+					    memo);
+		if (region)
+			return region;
+	}
+	region = bgdma_region_get(ctx, handle, name, rights, off, len, fault,
+				  memo);
+	if (region || name == who)
+		return region;
 	/* Grants may give what their owner does not allow himself. */
 	first = *fault;
-	*out = bgdma_region_get(ctx, handle, who, rights, off, len, fault,
-				NULL);
-	if (!*out)
+	region = bgdma_region_get(ctx, handle, who, rights, off, len, fault,
+				  NULL);
+	if (!region)
 		*fault = first;
-	return *out;
+	return region;
+}
+
+/**
+ * bgdma_land_at_gate() - bytes into a region that may have epochs
+ * @ctx: its owner
+ * @s: stream that they come from
+ * @region: held busy
+ * @who: for whom
+ * @off: where
+ * @from: the bytes, if they are in one page
+ * @payload: else these
+ * @n: so many
+ *
+ * Context: inside a slice.
+ * Return: as bgdma_gate_enter().
+ */
+int bgdma_land_at_gate(const struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		       const struct bgdma_region *region,
+		       const struct bgdma_principal *who, u64 off,
+		       const void *from, const struct bgdma_payload *payload,
+		       u32 n)
+{
+	bool last = s->x.done + n == le32_to_cpu(s->x.desc.length);
+	struct bgdma_region_gate *gate;
+	int ret;
+
+	ret = bgdma_land_enter(ctx, s, region, who, &gate);
+	if (ret)
+		return ret;
+	bgdma_region_write(region, off, from, payload, n);
+	bgdma_land_leave(s, gate, who, last);
+	return BGDMA_STEP_DONE;
 }
 
 /**

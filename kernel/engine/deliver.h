@@ -113,58 +113,84 @@ bgdma_rec_find(struct bgdma_ctx *ctx, const struct bgdma_stream *s)
 	return bgdma_deref(ctx->rec[array_index_nospec(id, ctx->n_rec)]);
 }
 
-bool bgdma_region_ask(struct bgdma_ctx *ctx, struct bgdma_stream *s,
-		      const struct bgdma_principal *who, u32 handle,
-		      u32 rights, u64 off, u32 len,
-		      struct bgdma_region_memo *memo,
-		      struct bgdma_region **out);
+struct bgdma_region *
+bgdma_region_ask(struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		 const struct bgdma_principal *who, u32 handle, u32 rights,
+		 u64 off, u32 len, struct bgdma_region_memo *memo);
 
 /*
- * The region for a piece of what @s is at, busy; or a fault. Mostly it is that of
- * the piece before, and allowed as then.
+ * The region for a piece of what @s is at, busy; or NULL, with a fault. Mostly it
+ * is that of the piece before, and allowed as then.
  */
-static __always_inline bool
+static __always_inline struct bgdma_region *
 bgdma_region_for(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		 const struct bgdma_principal *who, u32 handle, u32 rights,
-		 u64 off, u32 len, struct bgdma_region_memo *memo,
-		 struct bgdma_region **out)
+		 u64 off, u32 len, struct bgdma_region_memo *memo)
 {
-	return likely(bgdma_region_again(ctx, handle, who, rights, off, len,
-					 memo, out)) ||
-	       bgdma_region_ask(ctx, s, who, handle, rights, off, len, memo,
-				out);
+	struct bgdma_region *region;
+
+	region = bgdma_region_again(ctx, handle, bgdma_same(who, &ctx->who),
+				    rights, off, len, memo);
+	if (likely(region))
+		return region;
+	return bgdma_region_ask(ctx, s, who, handle, rights, off, len, memo);
+}
+
+/* The same in the stream's own context. */
+static __always_inline struct bgdma_region *
+bgdma_region_here(struct bgdma_stream *s, u32 handle, u32 rights, u64 off,
+		  u32 len, struct bgdma_region_memo *memo)
+{
+	struct bgdma_region *region;
+
+	region = bgdma_region_again(s->ctx, handle, !s->remote, rights, off,
+				    len, memo);
+	if (likely(region))
+		return region;
+	return bgdma_region_ask(s->ctx, s, &s->who, handle, rights, off, len,
+				memo);
+}
+
+/* Can what lands in a region have to do with an epoch? */
+static __always_inline bool bgdma_land_gated(const struct bgdma_stream *s,
+					     const struct bgdma_region *region)
+{
+	return READ_ONCE(region->gate) || s->x.desc.epoch;
 }
 
 /*
- * Into a region, held busy, if it is one that epochs can be at. What its owner
- * had sent to itself nobody keeps out; but it must have asked for it itself, and
- * not its engine for somebody. A descriptor from elsewhere names an epoch at the
- * region that it reads.
+ * Into a region, held busy, that is so. What its owner had sent to itself nobody
+ * keeps out; but it must have asked for it itself, and not its engine for somebody.
+ * A descriptor from elsewhere names an epoch at the region that it reads.
  */
-static __always_inline int
-bgdma_land_enter(const struct bgdma_ctx *ctx, struct bgdma_stream *s,
-		 const struct bgdma_region *region,
-		 const struct bgdma_principal *who,
-		 struct bgdma_region_gate **gate)
+static inline int bgdma_land_enter(const struct bgdma_ctx *ctx,
+				   struct bgdma_stream *s,
+				   const struct bgdma_region *region,
+				   const struct bgdma_principal *who,
+				   struct bgdma_region_gate **gate)
 {
 	u32 epoch = s->remote ? 0 : le32_to_cpu(s->x.desc.epoch);
 
-	if (likely(!READ_ONCE(region->gate) && !epoch))
-		return BGDMA_STEP_DONE;
+	*gate = NULL;
 	if (s->remote && s->own && bgdma_is_owner(ctx, &s->who))
 		return BGDMA_STEP_DONE;
 	return bgdma_gate_enter(region, s, who, epoch, true, gate);
 }
 
-static __always_inline void bgdma_land_leave(struct bgdma_stream *s,
-					     struct bgdma_region_gate *gate,
-					     const struct bgdma_principal *who,
-					     bool last)
+static inline void bgdma_land_leave(struct bgdma_stream *s,
+				    struct bgdma_region_gate *gate,
+				    const struct bgdma_principal *who, bool last)
 {
-	if (unlikely(gate))
+	if (gate)
 		bgdma_gate_leave(gate, s, who, s->remote ? 0 :
 				 le32_to_cpu(s->x.desc.epoch), last);
 }
+
+int bgdma_land_at_gate(const struct bgdma_ctx *ctx, struct bgdma_stream *s,
+		       const struct bgdma_region *region,
+		       const struct bgdma_principal *who, u64 off,
+		       const void *from, const struct bgdma_payload *payload,
+		       u32 n);
 
 /*
  * bgdma_deliver_put() for the run loop (ops.c), which delivers most puts.
@@ -182,23 +208,25 @@ bgdma_land_put(struct bgdma_ctx *ctx, struct bgdma_stream *s, const void *from,
 	u64 off = le64_to_cpu(x->desc.u.at.dst_off) + done;
 	const struct bgdma_principal *who = bgdma_principal_at(ctx, s);
 	int slot = bgdma_rec_slot(ctx, s, who);
-	struct bgdma_region_gate *gate = NULL;
 	struct bgdma_region *region;
 	int ret;
 
 	if (unlikely(slot < BGDMA_NO_SLOT))
 		return x->fault.code;
-	if (unlikely(!bgdma_region_for(ctx, s, who, handle, BGDMA_RIGHT_WRITE,
-				       off, left, &s->memo.dst, &region)))
+	region = bgdma_region_for(ctx, s, who, handle, BGDMA_RIGHT_WRITE, off,
+				  left, &s->memo.dst);
+	if (unlikely(!region))
 		return x->fault.code;
-	ret = bgdma_land_enter(ctx, s, region, who, &gate);
-	if (unlikely(ret)) {
-		bgdma_busy_put(&region->busy);
-		return ret;
+	if (likely(!bgdma_land_gated(s, region))) {
+		bgdma_region_write(region, off, from, payload, n);
+	} else {
+		ret = bgdma_land_at_gate(ctx, s, region, who, off, from,
+					 payload, n);
+		if (ret) {
+			bgdma_busy_put(&region->busy);
+			return ret;
+		}
 	}
-	bgdma_region_write(region, off, from, payload, n);
-	bgdma_land_leave(s, gate, who, whole ||
-			 done + n == le32_to_cpu(x->desc.length));
 	trace_bgdma_packet(ctx, s, n);
 	if (whole)
 		bgdma_rec_count(ctx, s, slot, n);

@@ -78,8 +78,8 @@ static __always_inline void bgdma_doorbell_leave(struct bgdma_inj_fifo *fifo)
 	bgdma_slice_end();
 }
 
-static long bgdma_doorbell_word(struct bgdma_ctx *ctx, u32 w, u64 bits,
-				long budget)
+static __always_inline long bgdma_doorbell_word(struct bgdma_ctx *ctx, u32 w,
+						u64 bits, long budget)
 {
 	while (bits) {
 		struct bgdma_inj_fifo *fifo =
@@ -98,9 +98,8 @@ static long bgdma_doorbell_word(struct bgdma_ctx *ctx, u32 w, u64 bits,
 	return budget;
 }
 
-static u32 bgdma_doorbell_rec(struct bgdma_ctx *ctx)
+static noinline u32 bgdma_doorbell_rec(struct bgdma_ctx *ctx, u64 bits)
 {
-	u64 bits = bgdma_ring_doorbell(&ctx->uctl->doorbell_rec);
 	u32 rung = 0;
 
 	while (bits) {
@@ -121,30 +120,45 @@ static u32 bgdma_doorbell_rec(struct bgdma_ctx *ctx)
 	return rung;
 }
 
-/**
- * bgdma_doorbell() - look at the doorbells of a context
- * @ctx: held by a call, or busy
- * @pool: leave all of it to the pool
- *
- * Without @pool the caller runs the context's own streams for a small budget, and
- * of what these put into remote-get queues the first.
- *
- * Return: with @pool, how many FIFOs were rung.
- */
-u32 bgdma_doorbell(struct bgdma_ctx *ctx, bool pool)
+static __always_inline u32 bgdma_doorbell_look(struct bgdma_ctx *ctx, bool pool)
 {
 	u32 w, words = DIV_ROUND_UP(ctx->n_inj, 64);
 	long budget = pool ? 0 : BGDMA_INLINE_BYTES;
-	u32 rung;
+	u32 rung = 0;
+	u64 bits;
 
 	trace_bgdma_doorbell(ctx, pool);
-	rung = bgdma_doorbell_rec(ctx);
+	bits = bgdma_ring_doorbell(&ctx->uctl->doorbell_rec);
+	if (bits)
+		rung = bgdma_doorbell_rec(ctx, bits);
 	for (w = 0; w < words; w++) {
-		u64 bits = bgdma_ring_doorbell(&ctx->uctl->doorbell[w]);
-
+		bits = bgdma_ring_doorbell(&ctx->uctl->doorbell[w]);
 		if (pool)
 			rung += hweight64(bits);
 		budget = bgdma_doorbell_word(ctx, w, bits, budget);
 	}
 	return rung;
+}
+
+/**
+ * bgdma_doorbell() - look at the doorbells of a context
+ * @ctx: held by a call
+ *
+ * The caller runs the context's own streams for a small budget, and of what these
+ * put into remote-get queues the first.
+ */
+void bgdma_doorbell(struct bgdma_ctx *ctx)
+{
+	bgdma_doorbell_look(ctx, false);
+}
+
+/**
+ * bgdma_doorbell_pool() - the same, but leave all of it to the pool
+ * @ctx: held by a call, or busy
+ *
+ * Return: how many FIFOs were rung.
+ */
+u32 bgdma_doorbell_pool(struct bgdma_ctx *ctx)
+{
+	return bgdma_doorbell_look(ctx, true);
 }

@@ -217,7 +217,7 @@ static void bgdma_poll_pass(struct bgdma_engine *e)
 	 */
 	while (rung < BGDMA_RUNG_MAX &&
 	       (ctx = bgdma_poll_find(e, now, last, &left))) {
-		rung += bgdma_doorbell(ctx, true);
+		rung += bgdma_doorbell_pool(ctx);
 		bgdma_busy_put(&ctx->busy);
 	}
 	if (rung >= BGDMA_RUNG_MAX)

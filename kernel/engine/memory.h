@@ -13,7 +13,8 @@ struct bgdma_region_gate;
  * @busy: transfers that touch its pages right now
  * @grants: what peers may do to it
  * @gate: who keeps others out of it; NULL: it never has epochs
- * @pages: its pages in order; pinned, or @mem's
+ * @at: where its pages are, in order; they are pinned, or @mem's. Never in high
+ *	memory: we depend on 64 bit
  * @nr_pages: so many
  * @length: bytes
  * @page_off: of its first byte in the first page
@@ -27,7 +28,7 @@ struct bgdma_region {
 	struct bgdma_busy busy;
 	struct bgdma_grants __rcu *grants;
 	struct bgdma_region_gate *gate;
-	struct page **pages;
+	void **at;
 	unsigned long nr_pages;
 	u64 length;
 	u32 page_off;
@@ -41,17 +42,15 @@ struct bgdma_region {
 /**
  * struct bgdma_region_memo - a region that somebody uses again and again
  * @region: it; not a reference
- * @incarnation: of the context that owns it
  * @handle: of it
- * @freed: the context's count of freed regions when it was looked up: as long
- *	as that stands, the region is there
+ * @serial: its context's regions_serial when it was looked up: as long as that
+ *	stands, the region is there
  * @granted: for bgdma_granted()
  */
 struct bgdma_region_memo {
 	struct bgdma_region *region;
-	u32 incarnation;
 	u32 handle;
-	u32 freed;
+	u64 serial;
 	u64 granted;
 };
 
@@ -78,6 +77,7 @@ int bgdma_region_alloc(struct bgdma_ctx *ctx, struct bgdma_region_alloc *arg,
 void bgdma_region_publish(struct bgdma_ctx *ctx, struct bgdma_region *region);
 void bgdma_region_abandon(struct bgdma_ctx *ctx, struct bgdma_region *region);
 int bgdma_region_free(struct bgdma_ctx *ctx, u32 handle);
+void bgdma_regions_init(struct bgdma_ctx *ctx);
 void bgdma_regions_free(struct bgdma_ctx *ctx);
 struct bgdma_region *bgdma_region_get(struct bgdma_ctx *ctx, u32 handle,
 				      const struct bgdma_principal *who,

@@ -26,20 +26,16 @@ static const struct bgdma_fabric_ops *bgdma_fabric(const struct bgdma_stream *s)
 }
 
 /*
- * The region that a slice at @off is read from, busy; or a fault. @left: bytes
- * of the transfer.
+ * The region that a slice at @off is read from, busy; or NULL, with a fault.
+ * @left: bytes of the transfer.
  */
-static __always_inline bool
-bgdma_source_get(struct bgdma_stream *s, u32 rights, u32 left,
-		 struct bgdma_region **region, u64 off)
+static __always_inline struct bgdma_region *
+bgdma_source_get(struct bgdma_stream *s, u32 rights, u32 left, u64 off)
 {
-	struct bgdma_xfer *x = &s->x;
-	u32 handle = le32_to_cpu(x->desc.u.at.src_region);
-
-	return bgdma_region_for(s->ctx, s, &s->who, handle, rights, off, left,
-				rights == BGDMA_RIGHT_READ ? &s->memo.src :
-							     &s->memo.descs,
-				region);
+	return bgdma_region_here(s, le32_to_cpu(s->x.desc.u.at.src_region),
+				 rights, off, left,
+				 rights == BGDMA_RIGHT_READ ? &s->memo.src :
+							      &s->memo.descs);
 }
 
 /*
@@ -138,7 +134,8 @@ static __always_inline int bgdma_slice_put(struct bgdma_stream *s, u32 n,
 		left = le32_to_cpu(s->x.desc.length) - s->x.done;
 	}
 	bgdma_slice_begin();
-	if (likely(bgdma_source_get(s, BGDMA_RIGHT_READ, left, &region, off))) {
+	region = bgdma_source_get(s, BGDMA_RIGHT_READ, left, off);
+	if (likely(region)) {
 		if (whole)
 			from = bgdma_region_page(region, off, n);
 		ret = bgdma_source_enter(s, region, &gate);
@@ -181,7 +178,8 @@ static int bgdma_slice_queue(struct bgdma_stream *s, u32 n)
 	int ret;
 
 	bgdma_slice_begin();
-	if (!bgdma_source_get(s, rights, left, &region, off)) {
+	region = bgdma_source_get(s, rights, left, off);
+	if (!region) {
 		ret = s->x.fault.code;
 		goto out;
 	}
@@ -220,8 +218,9 @@ static int bgdma_operands_get(struct bgdma_stream *s, void *operands, u32 n)
 		*(u64 *)operands = le64_to_cpu(d->cookie);
 		return BGDMA_STEP_DONE;
 	}
-	if (!bgdma_source_get(s, BGDMA_RIGHT_READ,
-			      le32_to_cpu(d->length) - s->x.done, &region, off))
+	region = bgdma_source_get(s, BGDMA_RIGHT_READ,
+				  le32_to_cpu(d->length) - s->x.done, off);
+	if (!region)
 		return s->x.fault.code;
 	bgdma_region_span(region, off, n, p);
 	for (i = 0; i < p->pieces; i++) {
@@ -244,11 +243,11 @@ static bool bgdma_fetched_get(struct bgdma_stream *s,
 	*region = NULL;
 	if (!(d->flags & BGDMA_DESC_FETCH))
 		return true;
-	return bgdma_region_for(s->ctx, s, &s->who,
-				le32_to_cpu(d->u.at.src_region),
-				BGDMA_RIGHT_WRITE, off,
-				le32_to_cpu(d->length) - s->x.done,
-				&s->memo.dst, region);
+	*region = bgdma_region_here(s, le32_to_cpu(d->u.at.src_region),
+				    BGDMA_RIGHT_WRITE, off,
+				    le32_to_cpu(d->length) - s->x.done,
+				    &s->memo.dst);
+	return *region;
 }
 
 /* What is updated at once without a chance to be preempted. */

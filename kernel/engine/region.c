@@ -84,12 +84,46 @@ static bool bgdma_vmas_fit(unsigned long addr, unsigned long end)
 	return true;
 }
 
+/* What @at is of pinned memory while its pages are pinned, or given back. */
+static struct page **bgdma_region_pages(const struct bgdma_region *region)
+{
+	BUILD_BUG_ON(sizeof(struct page *) != sizeof(*region->at));
+	return (struct page **)region->at;
+}
+
+/* Now the engine may look. */
+static void bgdma_region_set_at(struct bgdma_region *region,
+				struct page *const *pages)
+{
+	unsigned long i;
+
+	for (i = 0; i < region->nr_pages; i++) {
+		region->at[i] = page_address(pages[i]);
+		if (i % BGDMA_PIN_CHUNK == 0)
+			cond_resched();
+	}
+}
+
+static void bgdma_region_unpin(struct bgdma_region *region)
+{
+	struct page **pages = bgdma_region_pages(region);
+	unsigned long i;
+
+	for (i = 0; i < region->nr_pages; i++) {
+		pages[i] = virt_to_page(region->at[i]);
+		if (i % BGDMA_PIN_CHUNK == 0)
+			cond_resched();
+	}
+	unpin_user_pages_dirty_lock(pages, region->nr_pages, true);
+}
+
 /*
  * Always for writing: a read-only pin of a page that was never written goes
  * stale on 6.1 when the owner writes it later.
  */
 static int bgdma_pin_pages(struct bgdma_region *region, unsigned long start)
 {
+	struct page **pages = bgdma_region_pages(region);
 	unsigned long done = 0;
 	long n;
 
@@ -102,7 +136,7 @@ static int bgdma_pin_pages(struct bgdma_region *region, unsigned long start)
 		if (bgdma_vmas_fit(addr, addr + (nr << PAGE_SHIFT)))
 			n = bgdma_pin_user_pages(addr, nr,
 						 FOLL_WRITE | FOLL_LONGTERM,
-						 region->pages + done);
+						 pages + done);
 		mmap_read_unlock(current->mm);
 		if (n <= 0) {
 			n = n ?: -EFAULT;
@@ -116,7 +150,7 @@ static int bgdma_pin_pages(struct bgdma_region *region, unsigned long start)
 	}
 	return 0;
 unpin:
-	unpin_user_pages(region->pages, done);
+	unpin_user_pages(pages, done);
 	return n;
 }
 
@@ -186,15 +220,15 @@ int bgdma_region_pin(struct bgdma_ctx *ctx, struct bgdma_region_pin *arg,
 	region->nr_pages = (end - start) >> PAGE_SHIFT;
 	/* The array of pages is one allocation. */
 	err = -ENOMEM;
-	if (region->nr_pages > INT_MAX / sizeof(*region->pages))
+	if (region->nr_pages > INT_MAX / sizeof(*region->at))
 		goto free;
 	err = bgdma_charge(region);
 	if (err)
 		goto free;
 	err = -ENOMEM;
-	region->pages = kvcalloc(region->nr_pages, sizeof(*region->pages),
-				 GFP_KERNEL_ACCOUNT);
-	if (!region->pages)
+	region->at = kvcalloc(region->nr_pages, sizeof(*region->at),
+			      GFP_KERNEL_ACCOUNT);
+	if (!region->at)
 		goto uncharge;
 	err = bgdma_pin_pages(region, start);
 	if (err)
@@ -202,13 +236,14 @@ int bgdma_region_pin(struct bgdma_ctx *ctx, struct bgdma_region_pin *arg,
 	err = bgdma_region_slot(ctx, region);
 	if (err)
 		goto unpin;
+	bgdma_region_set_at(region, bgdma_region_pages(region));
 	arg->handle = region->handle;
 	*out = region;
 	return 0;
 unpin:
-	unpin_user_pages(region->pages, region->nr_pages);
+	unpin_user_pages(bgdma_region_pages(region), region->nr_pages);
 free_pages:
-	kvfree(region->pages);
+	kvfree(region->at);
 uncharge:
 	bgdma_uncharge(region);
 free:
@@ -240,17 +275,24 @@ int bgdma_region_alloc(struct bgdma_ctx *ctx, struct bgdma_region_alloc *arg,
 			      BGDMA_SHM_WRITABLE | BGDMA_SHM_PAGES_ONLY);
 	if (err)
 		goto free;
-	region->pages = region->mem.pages;
 	region->nr_pages = region->mem.nr;
+	err = -ENOMEM;
+	region->at = kvcalloc(region->nr_pages, sizeof(*region->at),
+			      GFP_KERNEL_ACCOUNT);
+	if (!region->at)
+		goto free_mem;
+	bgdma_region_set_at(region, region->mem.pages);
 	err = bgdma_region_slot(ctx, region);
 	if (err)
-		goto free_mem;
+		goto free_at;
 	arg->handle = region->handle;
 	arg->mem.offset = bgdma_map_offset(BGDMA_MAP_REGION,
 					   BGDMA_HANDLE_SLOT(region->handle));
 	arg->mem.bytes = (u64)region->nr_pages << PAGE_SHIFT;
 	*out = region;
 	return 0;
+free_at:
+	kvfree(region->at);
 free_mem:
 	bgdma_shm_free(&region->mem);
 free:
@@ -291,11 +333,10 @@ static void bgdma_region_destroy(struct bgdma_region *region)
 	if (region->mem.nr) {
 		bgdma_shm_free(&region->mem);
 	} else {
-		unpin_user_pages_dirty_lock(region->pages, region->nr_pages,
-					    true);
+		bgdma_region_unpin(region);
 		bgdma_uncharge(region);
-		kvfree(region->pages);
 	}
+	kvfree(region->at);
 	bgdma_grants_drop(&region->grants);
 	kfree_rcu(region, rcu);
 }
@@ -309,6 +350,25 @@ void bgdma_region_abandon(struct bgdma_ctx *ctx, struct bgdma_region *region)
 {
 	xa_erase(&ctx->regions, BGDMA_HANDLE_SLOT(region->handle));
 	bgdma_region_destroy(region);
+}
+
+/* 0 is nobody's: memos start with it. */
+static u64 bgdma_regions_serial(void)
+{
+	static atomic64_t last;
+
+	return atomic64_inc_return(&last);
+}
+
+/**
+ * bgdma_regions_init() - no regions yet
+ * @ctx: their owner, new
+ */
+void bgdma_regions_init(struct bgdma_ctx *ctx)
+{
+	xa_init_flags(&ctx->regions, XA_FLAGS_ALLOC);
+	ctx->region_gen = 1;
+	ctx->regions_serial = bgdma_regions_serial();
 }
 
 /**
@@ -336,7 +396,7 @@ int bgdma_region_free(struct bgdma_ctx *ctx, u32 handle)
 	if (!region)
 		return -ENOENT;
 	/* After the erasure, before the grace period: bgdma_region_find(). */
-	smp_store_release(&ctx->regions_freed, ctx->regions_freed + 1);
+	smp_store_release(&ctx->regions_serial, bgdma_regions_serial());
 	bgdma_region_destroy(region);
 	return 0;
 }
@@ -385,15 +445,14 @@ static struct bgdma_region *bgdma_region_look(struct bgdma_ctx *ctx, u32 handle,
 					      struct bgdma_region_memo *memo)
 {
 	/* Before the look: a region that goes meanwhile is not remembered. */
-	u32 freed = smp_load_acquire(&ctx->regions_freed);
+	u64 serial = smp_load_acquire(&ctx->regions_serial);
 	struct bgdma_region *region;
 
 	region = xa_load(&ctx->regions, BGDMA_HANDLE_SLOT(handle));
 	if (memo && region && region->handle == handle) {
 		memo->region = region;
-		memo->incarnation = ctx->who.incarnation;
 		memo->handle = handle;
-		memo->freed = freed;
+		memo->serial = serial;
 	}
 	return region;
 }

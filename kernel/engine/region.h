@@ -6,6 +6,8 @@
 #ifndef _BGDMA_REGION_H
 #define _BGDMA_REGION_H
 
+#include <linux/overflow.h>
+
 #include "../bgdma.h"
 #include "busy.h"
 #include "copy.h"
@@ -22,43 +24,40 @@ static __always_inline bool
 bgdma_region_known(const struct bgdma_ctx *ctx, u32 handle,
 		   const struct bgdma_region_memo *memo)
 {
-	/* No context has the incarnation 0 of an empty memo. */
+	/* No context has the serial 0 of an empty memo. */
 	return memo->handle == handle &&
-	       memo->incarnation == ctx->who.incarnation &&
-	       memo->freed == READ_ONCE(ctx->regions_freed);
+	       memo->serial == READ_ONCE(ctx->regions_serial);
 }
 
 /*
- * bgdma_region_get() for who asks again and again: all that it finds out, or false
- * whenever the answer is not a plain yes.
+ * bgdma_region_get() for who asks again and again: all that it finds out, or NULL
+ * whenever the answer is not a plain yes. @own: the owner asks.
  */
-static __always_inline bool
-bgdma_region_again(struct bgdma_ctx *ctx, u32 handle,
-		   const struct bgdma_principal *who, u32 rights, u64 off,
-		   u64 len, const struct bgdma_region_memo *memo,
-		   struct bgdma_region **out)
+static __always_inline struct bgdma_region *
+bgdma_region_again(struct bgdma_ctx *ctx, u32 handle, bool own, u32 rights,
+		   u64 off, u64 len, const struct bgdma_region_memo *memo)
 {
 	struct bgdma_region *region = memo->region;
 	const struct bgdma_grants *grants;
+	u64 end;
 
 	if (unlikely(!bgdma_region_known(ctx, handle, memo)))
-		return false;
-	if (unlikely(off > region->length || len > region->length - off))
-		return false;
-	if (bgdma_same(who, &ctx->who)) {
+		return NULL;
+	if (unlikely(check_add_overflow(off, len, &end) ||
+		     end > region->length))
+		return NULL;
+	if (own) {
 		if (unlikely(!(region->rights & bgdma_local_right(rights))))
-			return false;
+			return NULL;
 	} else {
 		grants = bgdma_deref(region->grants);
 		if (unlikely(!grants ||
 			     memo->granted != READ_ONCE(grants->serial)))
-			return false;
+			return NULL;
 	}
-	*out = region;
-	return likely(bgdma_busy_get(&region->busy));
+	return likely(bgdma_busy_get(&region->busy)) ? region : NULL;
 }
 
-/* Region pages are never in high memory: we depend on 64 bit. */
 static __always_inline void *bgdma_region_at(const struct bgdma_region *region,
 					     u64 off, u32 want, u32 *got)
 {
@@ -66,7 +65,7 @@ static __always_inline void *bgdma_region_at(const struct bgdma_region *region,
 	u32 in_page = offset_in_page(at);
 
 	*got = min_t(u32, want, PAGE_SIZE - in_page);
-	return page_address(region->pages[at >> PAGE_SHIFT]) + in_page;
+	return region->at[at >> PAGE_SHIFT] + in_page;
 }
 
 /*
@@ -81,7 +80,7 @@ bgdma_region_page(const struct bgdma_region *region, u64 off, u32 n)
 
 	if (unlikely(in_page + n > PAGE_SIZE))
 		return NULL;
-	return page_address(region->pages[at >> PAGE_SHIFT]) + in_page;
+	return region->at[at >> PAGE_SHIFT] + in_page;
 }
 
 /* Copy @n bytes into a region, held busy: from @from, or if NULL from @in. */
@@ -97,8 +96,8 @@ bgdma_region_write(const struct bgdma_region *region, u64 off,
 	else if (unlikely(in_page + n > PAGE_SIZE))
 		bgdma_region_write_bytes(region, off, from, n);
 	else
-		bgdma_copy(page_address(region->pages[at >> PAGE_SHIFT]) +
-			   in_page, from, n, true);
+		bgdma_copy(region->at[at >> PAGE_SHIFT] + in_page, from, n,
+			   true);
 }
 
 #endif /* _BGDMA_REGION_H */

@@ -589,9 +589,12 @@ static int bgdma_ioc_doorbell(struct bgdma_ctx *ctx, unsigned long arg)
 {
 	if (arg & ~(unsigned long)BGDMA_DOORBELL_POOL)
 		return -EINVAL;
-	bgdma_doorbell(ctx, arg & BGDMA_DOORBELL_POOL);
-	if (arg & BGDMA_DOORBELL_POOL)
-		bgdma_ctx_poll(ctx);
+	if (likely(!arg)) {
+		bgdma_doorbell(ctx);
+		return 0;
+	}
+	bgdma_doorbell_pool(ctx);
+	bgdma_ctx_poll(ctx);
 	return 0;
 }
 

@@ -16,7 +16,7 @@ static int bgdma_uring_doorbell(struct bgdma_ctx *ctx, const void *payload)
 
 	if (flags & ~BGDMA_DOORBELL_POOL)
 		return -EINVAL;
-	bgdma_doorbell(ctx, true);
+	bgdma_doorbell_pool(ctx);
 	return 0;
 }
 
