@@ -549,23 +549,6 @@ TEST_F(data, x2_only_what_was_fetched)
 	EXPECT_TRUE(all_bytes(self->e.mem.p + 1056, 1024, 0));
 }
 
-/* A third kernel, behind us, with the node before ours. */
-static bool third_comes(struct link *l, int sock, uint64_t they)
-{
-	struct state_frame state;
-
-	state_new(&state, PARTITION, US, 5, WE);
-	state.state.peers = 2;
-	state.state.peer[0] = they;
-	state.state.peer[1] = US + 1;
-	if (!send_state(sock, &state))
-		return false;
-	state_new(&state, PARTITION, US + 1, 5, WE - 1);
-	state.state.peers = 1;
-	state.state.peer[0] = US;
-	return send_state(sock, &state) && until(way_to(l, WE - 1));
-}
-
 /* What was fetched, or refused, where a third kernel is, is not for us to tell. */
 TEST_F(data, x2_what_happened_at_others)
 {

@@ -40,6 +40,23 @@ FIXTURE_TEARDOWN(data)
 	link_close(&self->l);
 }
 
+/* A third kernel, behind us, with the node before ours. */
+static inline bool third_comes(struct link *l, int sock, uint64_t they)
+{
+	struct state_frame state;
+
+	state_new(&state, PARTITION, US, 5, WE);
+	state.state.peers = 2;
+	state.state.peer[0] = they;
+	state.state.peer[1] = US + 1;
+	if (!send_state(sock, &state))
+		return false;
+	state_new(&state, PARTITION, US + 1, 5, WE - 1);
+	state.state.peers = 1;
+	state.state.peer[0] = US;
+	return send_state(sock, &state) && until(way_to(l, WE - 1));
+}
+
 /* The code of the refusal of a frame, which was dealt with. */
 #define REFUSED(code_) do { \
 	ASSERT_TRUE(send_data(self->sock, &self->f)); \

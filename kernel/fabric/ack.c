@@ -239,6 +239,22 @@ static u32 bgdma_tx_code(const struct bgdma_wire_result *r)
 	return code && code <= BGDMA_E_CLASS ? code : BGDMA_E_ABORTED;
 }
 
+/* The frame that has a number and was not dealt with, as far as we know. */
+static const struct sk_buff *bgdma_tx_unacked(const struct bgdma_tx_flow *flow,
+					      u32 psn)
+{
+	const struct sk_buff *skb;
+
+	skb_queue_walk(&flow->unacked, skb) {
+		const struct bgdma_frame_cb *cb = (const void *)skb->cb;
+
+		if (psn - cb->psn < cb->span)
+			return skb;
+	}
+	return NULL;
+}
+
+/* Who refuses something says which frame brought it: that of others he has not. */
 static void bgdma_tx_results(struct bgdma_tx_flow *flow,
 			     const struct bgdma_frame *f)
 {
@@ -247,8 +263,11 @@ static void bgdma_tx_results(struct bgdma_tx_flow *flow,
 	u32 i;
 
 	for (i = 0; i < f->packets; i++, r++) {
-		if (!bgdma_psn_before(le32_to_cpu(r->psn), flow->una))
-			bgdma_sent_failed(flow->tx, le32_to_cpu(r->id),
+		const struct sk_buff *skb =
+			bgdma_tx_unacked(flow, le32_to_cpu(r->psn));
+
+		if (skb)
+			bgdma_sent_failed(flow->tx, skb, le32_to_cpu(r->id),
 					  bgdma_tx_code(r),
 					  le64_to_cpu(r->offset),
 					  le64_to_cpu(r->bound));
@@ -364,7 +383,7 @@ void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
 	struct bgdma_tx_flow *flow;
 	struct bgdma_tx *tx;
 
-	if (le64_to_cpu(f->kernel) != bgdma_way_kernel(flows->ether, key.dst))
+	if (!bgdma_way_speaks(flows->ether, le64_to_cpu(f->kernel), key.dst))
 		return;
 	tx = bgdma_tx_get(flows, &key, &flow);
 	if (!tx)
@@ -388,6 +407,7 @@ void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
  * bgdma_tx_fetched() - what was there before has come back
  * @flows: of the partition
  * @key: of the flow that the atomic went by
+ * @kernel: that says so
  * @id: transfer
  * @offset: of the elements in the transfer
  * @old: what was there
@@ -396,16 +416,20 @@ void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
  * Context: process context.
  */
 void bgdma_tx_fetched(struct bgdma_flows *flows,
-		      const struct bgdma_flow_key *key, u32 id, u32 offset,
-		      const void *old, u32 n)
+		      const struct bgdma_flow_key *key, u64 kernel, u32 id,
+		      u32 offset, const void *old, u32 n)
 {
-	struct bgdma_tx *tx = bgdma_tx_get(flows, key, NULL);
+	struct bgdma_tx_flow *flow;
+	struct bgdma_tx *tx = bgdma_tx_get(flows, key, &flow);
 
 	if (!tx)
 		return;
 	spin_lock(&tx->lock);
-	if (!tx->dead && tx->s) {
-		bgdma_sent_fetched(tx, id, offset, old, n);
+	/* Where the node lives, or did when it was asked. */
+	if (!tx->dead && tx->s && kernel &&
+	    (flow->kernel == kernel ||
+	     bgdma_way_speaks(flows->ether, kernel, key->dst))) {
+		bgdma_sent_fetched(tx, key->dst, id, offset, old, n);
 		bgdma_waiters_wake(&tx->waiters);
 	}
 	spin_unlock(&tx->lock);

@@ -208,9 +208,15 @@ static int bgdma_arrive_put(struct bgdma_rx_flow *flow, struct bgdma_ctx *target
 			    const struct sk_buff *skb, u32 off, u32 *n)
 {
 	struct bgdma_payload *slice = &flow->s.x.slice;
+	u32 left = *n;
 
-	*n = bgdma_arrive_span(skb, off, min_t(u32, *n, BGDMA_SLICE_MAX),
+	*n = bgdma_arrive_span(skb, off, min_t(u32, left, BGDMA_SLICE_MAX),
 			       slice);
+	/* Whoever calls goes on until it has all of them. */
+	if (WARN_ON_ONCE(left && !*n)) {
+		bgdma_arrive_fault(&flow->s, BGDMA_E_LENGTH, off, left);
+		return BGDMA_E_LENGTH;
+	}
 	return bgdma_deliver_put(target, &flow->s, slice, *n);
 }
 

@@ -177,13 +177,14 @@ unlock:
  * @ctx: that asked, held busy
  * @from: owner of the gate
  * @answer: what it says
+ * @kernel: that says so
  *
  * Context: inside a slice.
- * Return: false: nobody waits for it any more.
+ * Return: false: nobody waits for it any more, or not from there.
  */
 bool bgdma_asked_answered(struct bgdma_ctx *ctx,
 			  const struct bgdma_principal *from,
-			  const struct bgdma_answer *answer)
+			  const struct bgdma_answer *answer, u64 kernel)
 {
 	struct bgdma_parting *parting = READ_ONCE(ctx->parting);
 	const struct bgdma_desc d = {
@@ -200,6 +201,7 @@ bool bgdma_asked_answered(struct bgdma_ctx *ctx,
 	hlist_for_each_entry(asked, bgdma_asked_bucket(parting, &d), node) {
 		if (asked->id != answer->id ||
 		    asked->counter != answer->counter ||
+		    (asked->kernel && asked->kernel != kernel) ||
 		    !bgdma_asked_is_of(asked, &d))
 			continue;
 		bgdma_asked_over(parting, asked);

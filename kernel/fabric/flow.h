@@ -511,7 +511,8 @@ struct bgdma_tx *bgdma_tx_new(struct bgdma_ether *ether, struct bgdma_stream *s)
 struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 				    const struct bgdma_flow_key *key);
 bool bgdma_tx_room(const struct bgdma_tx_flow *flow, u32 frames);
-void bgdma_tx_overtake(const struct bgdma_tx_flow *flow);
+void bgdma_tx_overtake(struct bgdma_tx *tx, const struct bgdma_tx_flow *flow);
+void bgdma_tx_look(struct bgdma_tx *tx);
 void bgdma_tx_open(struct bgdma_tx_flow *flow, struct sk_buff *skb);
 void bgdma_tx_close(struct bgdma_tx_flow *flow);
 void bgdma_tx_send(struct bgdma_tx *tx, bool open);
@@ -533,15 +534,15 @@ void bgdma_tx_mend(struct bgdma_tx_flow *flow);
 void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
 		  bool pooled);
 void bgdma_tx_fetched(struct bgdma_flows *flows,
-		      const struct bgdma_flow_key *key, u32 id, u32 offset,
-		      const void *old, u32 n);
+		      const struct bgdma_flow_key *key, u64 kernel, u32 id,
+		      u32 offset, const void *old, u32 n);
 
 /* sent.c */
 u32 bgdma_sent_code(const struct bgdma_tx *tx, const struct bgdma_sent *sent);
 void bgdma_sent_dealt(struct bgdma_tx *tx, const struct sk_buff *skb);
-void bgdma_sent_failed(struct bgdma_tx *tx, u32 id, u32 code, u64 offset,
-		       u64 bound);
-void bgdma_sent_fetched(struct bgdma_tx *tx, u32 id, u32 offset,
+void bgdma_sent_failed(struct bgdma_tx *tx, const struct sk_buff *skb, u32 id,
+		       u32 code, u64 offset, u64 bound);
+void bgdma_sent_fetched(struct bgdma_tx *tx, u32 rank, u32 id, u32 offset,
 			const void *old, u32 n);
 bool bgdma_sent_passed(struct bgdma_tx *tx, struct bgdma_sent *sent);
 void bgdma_sent_check(struct bgdma_tx *tx, struct bgdma_sent *sent);
@@ -573,7 +574,7 @@ int bgdma_asked_begin(struct bgdma_stream *s, u64 *serial);
 void bgdma_asked_ended(struct bgdma_tx *tx, const struct bgdma_sent *sent);
 bool bgdma_asked_answered(struct bgdma_ctx *ctx,
 			  const struct bgdma_principal *from,
-			  const struct bgdma_answer *answer);
+			  const struct bgdma_answer *answer, u64 kernel);
 bool bgdma_asked_lost(struct bgdma_ctx *ctx, u64 kernel, u32 *bucket);
 void bgdma_asked_forget(struct bgdma_parting *parting);
 

@@ -449,6 +449,8 @@ struct bgdma_room bgdma_frame_room(const struct bgdma_ether *ether)
 		room.copy |= READ_ONCE(link->config.copy);
 	}
 	rcu_read_unlock();
+	/* A device may be set to less than any frame needs: it has no peers then. */
+	room.mtu = max_t(u32, room.mtu, BGDMA_WIRE_MTU_MIN);
 	room.most = max(room.mtu, room.most);
 	return room;
 }

@@ -166,12 +166,18 @@ static enum bgdma_link_stat bgdma_head_check(const struct bgdma_link *link,
 	frame = (void *)skb->data;
 	if (bgdma_frame_crc(frame) != le32_to_cpu(frame->crc))
 		return BGDMA_LINK_RX_DAMAGED;
+	/* What comes from outside of this kernel has its checksum. */
+	if (frame->flags & BGDMA_FRAME_UNSUMMED && !link->inside)
+		return BGDMA_LINK_RX_DAMAGED;
 	/* Who says HELLO may have another key, or another partition. */
 	if (le32_to_cpu(frame->partition) != link->ether->tag &&
 	    frame->type != BGDMA_FRAME_HELLO)
 		return BGDMA_LINK_RX_STRANGE;
 	/* A device fills up what is short. */
 	if (pskb_trim(skb, head + bytes))
+		return BGDMA_LINK_RX_DROPPED;
+	/* Payload is looked for in the skb and its pages, and a tunnel has it in a list. */
+	if (skb_has_frag_list(skb) && skb_linearize(skb))
 		return BGDMA_LINK_RX_DROPPED;
 	return BGDMA_LINK_RX_FRAMES;
 }
@@ -269,12 +275,13 @@ static void bgdma_link_look(struct bgdma_link *link)
 	u32 mtu = min_t(u32, dev->mtu, BGDMA_WIRE_MTU_MAX);
 	bool up = netif_running(dev) && netif_carrier_ok(dev);
 	bool change = up != link->up || mtu != link->mtu;
+	bool usable = up && mtu >= BGDMA_WIRE_MTU_MIN;
 
 	ASSERT_RTNL();
 	mutex_lock(&link->ether->lock);
 	WRITE_ONCE(link->mtu, mtu);
 	WRITE_ONCE(link->up, up);
-	if (change && !up)
+	if (change && !usable)
 		bgdma_peers_lose(link);
 	mutex_unlock(&link->ether->lock);
 	if (!change)

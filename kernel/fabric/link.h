@@ -428,6 +428,14 @@ struct bgdma_way bgdma_way_next(struct bgdma_ether *ether, u32 from, u32 to,
 				bool adaptive);
 u32 bgdma_way_dead(struct bgdma_ether *ether, u32 from, u32 to);
 u64 bgdma_way_kernel(struct bgdma_ether *ether, u32 rank);
+
+/* May a kernel speak for a node? Only where that lives anybody does. */
+static inline bool bgdma_way_speaks(struct bgdma_ether *ether, u64 kernel,
+				    u32 rank)
+{
+	return kernel && kernel == bgdma_way_kernel(ether, rank);
+}
+
 void bgdma_way_table(struct bgdma_ether *ether, u32 to);
 void bgdma_way_tables(struct bgdma_ether *ether);
 void bgdma_ways_update(struct bgdma_ether *ether);

@@ -394,7 +394,7 @@ static int bgdma_remote_go(struct bgdma_stream *s,
 	}
 	/* A long one does not go before what came before it by another flow. */
 	if (!s->x.done && n == BGDMA_SLICE_MAX)
-		bgdma_tx_overtake(flow);
+		bgdma_tx_overtake(tx, flow);
 	bgdma_remote_packets(s, flow, payload, n, chunk);
 	last = s->x.done + n == le32_to_cpu(s->x.desc.length);
 	if (s->x.desc.route & BGDMA_ROUTE_DEPOSIT)
@@ -420,7 +420,6 @@ static int bgdma_remote_slice(struct bgdma_stream *s,
 			      const struct bgdma_payload *payload, u32 n,
 			      struct bgdma_chunk chunk)
 {
-	struct bgdma_ether *ether = bgdma_ether_of(s);
 	bool wait = false;
 	int ret;
 
@@ -435,7 +434,7 @@ static int bgdma_remote_slice(struct bgdma_stream *s,
 	if (!s->tx && !bgdma_remote_tx(s))
 		return BGDMA_STEP_AGAIN;
 	spin_lock(&s->tx->lock);
-	s->tx->room = bgdma_frame_room(ether);
+	bgdma_tx_look(s->tx);
 	ret = bgdma_remote_go(s, payload, n, &chunk, &wait);
 	spin_unlock(&s->tx->lock);
 	if (!wait)

@@ -455,10 +455,7 @@ long bgdma_rx_turn(struct bgdma_stream *s, long budget)
 /* --------------------------------------------------------------------- */
 /* They have come                                                         */
 
-/*
- * May its sender speak for the node that it says it is from? Only where that lives
- * anybody does.
- */
+/* May its sender speak for the node that it says it is from? */
 static bool bgdma_rx_good(struct bgdma_flows *flows, const struct sk_buff *skb)
 {
 	const struct bgdma_frame *f = bgdma_rx_head(skb);
@@ -467,8 +464,8 @@ static bool bgdma_rx_good(struct bgdma_flows *flows, const struct sk_buff *skb)
 	return (f->type == BGDMA_FRAME_CLOSE ||
 		bgdma_wire_frame_check(f, skb->len - le16_to_cpu(f->head))) &&
 	       (ctx < BGDMA_CTX_PER_NODE || ctx == BGDMA_CTX_ANY) &&
-	       le64_to_cpu(f->kernel) ==
-	       bgdma_way_kernel(flows->ether, le32_to_cpu(f->src_rank));
+	       bgdma_way_speaks(flows->ether, le64_to_cpu(f->kernel),
+				le32_to_cpu(f->src_rank));
 }
 
 /* Keep it: true if there is something to deliver. */

@@ -353,7 +353,8 @@ bool bgdma_sent_asked(struct bgdma_tx *tx, u32 rank)
 /**
  * bgdma_sent_failed() - the other side refused a transfer
  * @tx: of the stream that sent it
- * @id: transfer
+ * @skb: the frame that brought some of it, and was not dealt with
+ * @id: transfer, if it is one of those
  * @code: why
  * @offset: of the fault
  * @bound: of the fault
@@ -363,15 +364,18 @@ bool bgdma_sent_asked(struct bgdma_tx *tx, u32 rank)
  *
  * Context: tx.lock held.
  */
-void bgdma_sent_failed(struct bgdma_tx *tx, u32 id, u32 code, u64 offset,
-		       u64 bound)
+void bgdma_sent_failed(struct bgdma_tx *tx, const struct sk_buff *skb, u32 id,
+		       u32 code, u64 offset, u64 bound)
 {
-	struct bgdma_sent *sent;
-	u32 i;
+	const struct bgdma_frame *f = (const void *)skb->data;
+	const struct bgdma_wire_packet *p = (const void *)(f + 1);
+	const struct bgdma_frame_cb *cb = (const void *)skb->cb;
+	u32 i, at = cb->first;
 
 	lockdep_assert_held(&tx->lock);
-	for (i = tx->tail; i != tx->head; i++) {
-		sent = bgdma_sent_at(tx, i);
+	for (i = 0; i < cb->packets; i++, p++) {
+		struct bgdma_sent *sent = bgdma_sent_of(tx, &at, p);
+
 		if (sent->id != id || sent->ended || sent->code)
 			continue;
 		sent->code = code ?: BGDMA_E_ABORTED;
@@ -385,6 +389,7 @@ void bgdma_sent_failed(struct bgdma_tx *tx, u32 id, u32 code, u64 offset,
 /**
  * bgdma_sent_fetched() - what was there before has come back
  * @tx: of the stream that sent the atomic
+ * @rank: of the node that it went to
  * @id: transfer
  * @offset: of the elements in the transfer
  * @old: what was there
@@ -392,7 +397,7 @@ void bgdma_sent_failed(struct bgdma_tx *tx, u32 id, u32 code, u64 offset,
  *
  * Context: tx.lock held.
  */
-void bgdma_sent_fetched(struct bgdma_tx *tx, u32 id, u32 offset,
+void bgdma_sent_fetched(struct bgdma_tx *tx, u32 rank, u32 id, u32 offset,
 			const void *old, u32 n)
 {
 	struct bgdma_region *region;
@@ -404,7 +409,8 @@ void bgdma_sent_fetched(struct bgdma_tx *tx, u32 id, u32 offset,
 	lockdep_assert_held(&tx->lock);
 	for (i = tx->tail; i != tx->head; i++) {
 		sent = bgdma_sent_at(tx, i);
-		if (sent->id == id && !sent->ended && n <= sent->fetched)
+		if (sent->id == id && !sent->ended && n <= sent->fetched &&
+		    le32_to_cpu(sent->desc.dst_rank) == rank)
 			break;
 	}
 	if (i == tx->head || sent->code ||

@@ -250,19 +250,36 @@ void bgdma_tx_close(struct bgdma_tx_flow *flow)
 
 /**
  * bgdma_tx_overtake() - frames that more could go into go
- * @flow: not of this one, but of all others of its stream
+ * @tx: of a stream
+ * @flow: but not of this one of its flows; or NULL
  *
  * Context: tx.lock held.
  */
-void bgdma_tx_overtake(const struct bgdma_tx_flow *flow)
+void bgdma_tx_overtake(struct bgdma_tx *tx, const struct bgdma_tx_flow *flow)
 {
 	struct bgdma_tx_flow *other, *next;
 
-	lockdep_assert_held(&flow->tx->lock);
-	list_for_each_entry_safe(other, next, &flow->tx->opened, open_node) {
+	lockdep_assert_held(&tx->lock);
+	list_for_each_entry_safe(other, next, &tx->opened, open_node) {
 		if (other != flow)
 			bgdma_tx_close(other);
 	}
+}
+
+/**
+ * bgdma_tx_look() - look what frames may be like now
+ * @tx: of a stream
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_tx_look(struct bgdma_tx *tx)
+{
+	struct bgdma_room room = bgdma_frame_room(tx->ether);
+
+	/* What is open was made for parts of another length, and is cut so. */
+	if (unlikely(room.mtu != tx->room.mtu))
+		bgdma_tx_overtake(tx, NULL);
+	tx->room = room;
 }
 
 /**

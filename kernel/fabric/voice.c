@@ -455,7 +455,8 @@ static void bgdma_hear_answer(struct bgdma_rx_flow *flow,
 		answer.to = target->who;
 		set_bit(from.rank % 1024, target->talked);
 		/* Who was told that no answer would come counts none. */
-		if (bgdma_asked_answered(target, &from, &answer) ||
+		if (bgdma_asked_answered(target, &from, &answer,
+					 bgdma_ghost_kernel(flow->s.ctx)) ||
 		    answer.counter == BGDMA_NONE)
 			bgdma_deliver_answer(target, &from, &answer);
 		bgdma_busy_put(&target->busy);
@@ -496,10 +497,8 @@ static void bgdma_hear_fetched(struct bgdma_rx_flow *flow,
 		.adaptive = cookie & 1,
 	};
 
-	/* Who was asked lives there. */
-	if (!bgdma_hear_lives(flow, key.dst))
-		return;
-	bgdma_tx_fetched(flow->ether->flows, &key, le32_to_cpu(p->id),
+	bgdma_tx_fetched(flow->ether->flows, &key,
+			 bgdma_ghost_kernel(flow->s.ctx), le32_to_cpu(p->id),
 			 le32_to_cpu(p->offset), old, le32_to_cpu(p->bytes));
 }
 
