@@ -278,6 +278,7 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * @attached: published; partition.lock
  * @dead: the partition, or the process, is gone
  * @untold: it is detached, but did not leave its place; @detach_lock
+ * @doomed: its process dies; lock of the process
  * @ending: somebody frees, or freed, what it holds
  * @released: freed what it held; @lock
  * @n_inj: room in @inj
@@ -356,6 +357,7 @@ struct bgdma_ctx {
 	bool attached;
 	bool dead;
 	bool untold;
+	bool doomed;
 	bool ending;
 	bool released;
 	u32 n_inj, n_rec, n_rgq, n_ctr[2];
@@ -418,13 +420,6 @@ size_t bgdma_ctx_bytes(struct bgdma_ctx *ctx);
 void bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out);
 void bgdma_stats_add(struct bgdma_stream_stats *sum,
 		     const struct bgdma_stream_stats *more);
-
-/* Processes: engine/process.c */
-int bgdma_process_init(void);
-void bgdma_process_exit(void);
-int bgdma_process_join(struct bgdma_ctx *ctx);
-void bgdma_process_leave(struct bgdma_ctx *ctx);
-void bgdma_process_dies(struct bgdma_ctx *ctx);
 
 /* Events and records: engine/event.c */
 void bgdma_event_post(struct bgdma_ctx *ctx, const struct bgdma_event *event);

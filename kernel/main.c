@@ -7,6 +7,7 @@
 #include <linux/rcupdate.h>
 
 #include "bgdma.h"
+#include "engine/process.h"
 
 static int __init bgdma_init(void)
 {

@@ -21,6 +21,7 @@
 
 #include "kselftest_harness.h"
 #include "machine.h"
+#include "pass.h"
 #include "utils.h"
 
 #define PATTERN	"/proc/sys/kernel/core_pattern"
@@ -364,6 +365,55 @@ TEST_F(end, x3_of_one_whose_files_live_on)
 	EXPECT_TRUE(until(free_again(2)));
 	EXPECT_EQ(0, kill(told->other, 0));
 	kill(told->other, SIGKILL);
+}
+
+/* Its own files, of which others have one. */
+static void *leave_with_files(void *arg)
+{
+	struct end *c = arg;
+
+	must(unshare(CLONE_FILES));
+	end_new(c, 2);
+	must(send_fd(told->other, c->n.fd));
+	while (!load(&told->go))
+		usleep(1000);
+	/* The other one is waiting by then. */
+	usleep(200000);
+	return NULL;
+}
+
+/* A thread ends in the middle of a call: no other context of its process does. */
+TEST_F(end, x3_a_thread_with_files_of_its_own)
+{
+	struct bgdma_condition never = { .kind = BGDMA_KIND_EVENTS,
+					 .value = 1000 };
+	struct bgdma_wait wait = {
+		.size = sizeof(wait), .count = 1,
+		.conditions = (uintptr_t)&never,
+		.timeout_ns = 20000000000LL,
+	};
+	struct bgdma_desc d = d_nop();
+	int pair[2], fd;
+	pthread_t thread;
+	struct end c;
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	told->go = 0;
+	told->other = pair[0];
+	ASSERT_EQ(0, pthread_create(&thread, NULL, leave_with_files, &c));
+	fd = receive_fd(pair[1]);
+	ASSERT_LE(0, fd);
+	store(&told->go, 1);
+	EXPECT_EQ(-1, ioctl(fd, BGDMA_IOC_WAIT, &wait));
+	EXPECT_EQ(ENODEV, errno);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	/* What was held up by that call is freed now; nothing else is. */
+	EXPECT_TRUE(until(free_again(2)));
+	EXPECT_EQ(BGDMA_OK, run(&self->a.inj, &d));
+	EXPECT_EQ(BGDMA_OK, run(&self->b.inj, &d));
+	close(fd);
+	close(pair[0]);
+	close(pair[1]);
 }
 
 /* All files stay open. */

@@ -15,6 +15,7 @@
 
 #include "kselftest_harness.h"
 #include "pair.h"
+#include "pass.h"
 
 /* ---- Another process with the file ------------------------------------ */
 
@@ -102,39 +103,6 @@ TEST_F(process, x2_fork)
 {
 	EXPECT_EQ(0, in_child(use_inherited, &self->a.n));
 	EXPECT_TRUE(works(&self->a, &self->b, 1));
-}
-
-static int send_fd(int to, int fd)
-{
-	char control[CMSG_SPACE(sizeof(int))] = { 0 }, byte = 0;
-	struct iovec v = { &byte, 1 };
-	struct msghdr m = {
-		.msg_iov = &v, .msg_iovlen = 1,
-		.msg_control = control, .msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	return sendmsg(to, &m, 0) == 1 ? 0 : -errno;
-}
-
-static int receive_fd(int from)
-{
-	char control[CMSG_SPACE(sizeof(int))], byte;
-	struct iovec v = { &byte, 1 };
-	struct msghdr m = {
-		.msg_iov = &v, .msg_iovlen = 1,
-		.msg_control = control, .msg_controllen = sizeof(control),
-	};
-	int fd;
-
-	if (recvmsg(from, &m, 0) != 1 || !CMSG_FIRSTHDR(&m))
-		return -EIO;
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(fd));
-	return fd;
 }
 
 static int use_received(void *arg)

@@ -14,6 +14,7 @@
 #include "busy.h"
 #include "engine.h"
 #include "group.h"
+#include "process.h"
 #include "ring.h"
 
 /**

@@ -11,7 +11,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
-#include "../bgdma.h"
+#include "process.h"
 
 #ifndef CONFIG_MMU_NOTIFIER
 #error bgdma needs CONFIG_MMU_NOTIFIER, which KVM and others select
@@ -47,6 +47,17 @@ static void bgdma_process_free(struct kref *ref)
 }
 
 /*
+ * A thread with a table of files of its own may have gone, and its contexts with it:
+ * those of others stay. One that is about to attach has nothing yet.
+ */
+static bool bgdma_process_frees(struct bgdma_ctx *ctx)
+{
+	/* Pairs with bgdma_partition_publish(). */
+	return (READ_ONCE(ctx->doomed) || READ_ONCE(ctx->ending)) &&
+	       smp_load_acquire(&ctx->attached) && bgdma_ctx_release(ctx);
+}
+
+/*
  * Nobody is waited for who is in the hands of a user: a call, of another process in
  * the same memory, may be in a page fault for as long as that one likes. When it ends
  * bgdma_use_end() has us come again.
@@ -66,7 +77,7 @@ static void bgdma_process_work(struct work_struct *work)
 		list_move_tail(&ctx->process_node, &process->held);
 		process->ending = ctx;
 		spin_unlock(&process->lock);
-		freed = bgdma_ctx_release(ctx);
+		freed = bgdma_process_frees(ctx);
 		spin_lock(&process->lock);
 		if (freed)
 			list_del_init(&ctx->process_node);
@@ -82,6 +93,23 @@ static void bgdma_process_bury(struct bgdma_process *process)
 	kref_get(&process->ref);
 	if (!queue_work(bgdma_undertakers, &process->work))
 		kref_put(&process->ref, bgdma_process_free);
+}
+
+/* All contexts, or those that one process attached, of several in this memory. */
+static void bgdma_process_doom(struct bgdma_process *process, pid_t tgid)
+{
+	struct list_head *lists[] = { &process->contexts, &process->held };
+	struct bgdma_ctx *ctx;
+	int i;
+
+	spin_lock(&process->lock);
+	for (i = 0; i < ARRAY_SIZE(lists); i++) {
+		list_for_each_entry(ctx, lists[i], process_node) {
+			if (!tgid || ctx->tgid == tgid)
+				WRITE_ONCE(ctx->doomed, true);
+		}
+	}
+	spin_unlock(&process->lock);
 }
 
 static struct mmu_notifier *bgdma_process_alloc(struct mm_struct *mm)
@@ -110,7 +138,11 @@ static void bgdma_process_unnotified(struct mmu_notifier *mn)
 
 static void bgdma_process_gone(struct mmu_notifier *mn, struct mm_struct *mm)
 {
-	bgdma_process_bury(container_of(mn, struct bgdma_process, mn));
+	struct bgdma_process *process =
+		container_of(mn, struct bgdma_process, mn);
+
+	bgdma_process_doom(process, 0);
+	bgdma_process_bury(process);
 }
 
 static const struct mmu_notifier_ops bgdma_process_ops = {
@@ -176,12 +208,24 @@ void bgdma_process_leave(struct bgdma_ctx *ctx)
 }
 
 /**
- * bgdma_process_dies() - free what a context's process holds
- * @ctx: attached; any of the process's
+ * bgdma_process_dies() - free what a process holds
+ * @ctx: attached; any that it attached
  *
  * Context: any; a worker does it.
  */
 void bgdma_process_dies(struct bgdma_ctx *ctx)
+{
+	bgdma_process_doom(ctx->process, ctx->tgid);
+	bgdma_process_bury(ctx->process);
+}
+
+/**
+ * bgdma_process_again() - free what was to be freed and was in use
+ * @ctx: bgdma_ctx_release() was false
+ *
+ * Context: any; a worker does it.
+ */
+void bgdma_process_again(struct bgdma_ctx *ctx)
 {
 	bgdma_process_bury(ctx->process);
 }

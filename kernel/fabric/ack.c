@@ -231,6 +231,29 @@ static bool bgdma_tx_dealt(struct bgdma_tx_flow *flow, u32 cum)
 	return false;
 }
 
+/**
+ * bgdma_tx_room() - may so many more frames be on their way?
+ * @flow: of
+ * @frames: so many
+ *
+ * Context: tx.lock held.
+ */
+bool bgdma_tx_room(const struct bgdma_tx_flow *flow, u32 frames)
+{
+	const struct bgdma_room *room = &flow->tx->room;
+	u32 most = min(flow->limit, room->window);
+	u32 out = flow->next - flow->una;
+
+	if (flow->open)
+		out += bgdma_frame_bound(flow->open, room->mtu);
+	if (!room->fixed)
+		most = min(most, flow->cwnd / 16);
+	lockdep_assert_held(&flow->tx->lock);
+	if (flow->stopped)
+		return false;
+	return !out || out + frames <= most;
+}
+
 /* Why a transfer was refused: something that there is. */
 static u32 bgdma_tx_code(const struct bgdma_wire_result *r)
 {

@@ -356,29 +356,6 @@ void bgdma_tx_turn(struct bgdma_stream *s)
 	bgdma_tx_flush(s->tx, !bgdma_tx_goes_on(s), s->pooled);
 }
 
-/**
- * bgdma_tx_room() - may so many more frames be on their way?
- * @flow: of
- * @frames: so many
- *
- * Context: tx.lock held.
- */
-bool bgdma_tx_room(const struct bgdma_tx_flow *flow, u32 frames)
-{
-	const struct bgdma_room *room = &flow->tx->room;
-	u32 most = min(flow->limit, room->window);
-	u32 out = flow->next - flow->una;
-
-	if (flow->open)
-		out += bgdma_frame_bound(flow->open, room->mtu);
-	if (!room->fixed)
-		most = min(most, flow->cwnd / 16);
-	lockdep_assert_held(&flow->tx->lock);
-	if (flow->stopped)
-		return false;
-	return !out || out + frames <= most;
-}
-
 /*
  * What is on its way is lost, and so is what the receiver knows of the flow: it goes
  * on with another session.

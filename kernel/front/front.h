@@ -8,6 +8,7 @@
 
 #include "../bgdma.h"
 #include "../engine/busy.h"
+#include "../engine/process.h"
 
 struct io_uring_cmd;
 
@@ -15,7 +16,7 @@ struct io_uring_cmd;
 static inline void bgdma_use_end(struct bgdma_ctx *ctx, struct bgdma_busy *use)
 {
 	if (unlikely(atomic_dec_and_test(&use->n)))
-		bgdma_process_dies(ctx);
+		bgdma_process_again(ctx);
 }
 
 /* May this process use this context now? @use: what for, as bgdma_call_begin(). */
