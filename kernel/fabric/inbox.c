@@ -148,7 +148,8 @@ void bgdma_inbox_close(void)
 						 struct bgdma_flows, in_box);
 		if (flows)
 			list_del_init(&flows->in_box);
-		else
+		/* However much comes: what has no room any more is the workers'. */
+		if (!flows || budget <= 0)
 			WRITE_ONCE(box->open, false);
 		local_bh_enable();
 		if (!flows)
