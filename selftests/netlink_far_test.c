@@ -50,4 +50,154 @@ TEST(dma7_nodes_of_a_kernel_are_no_hops)
 	close(sock);
 }
 
+#define OTHER	0x99ULL		/* a kernel behind us */
+#define HOPS	9
+
+/* What comes by, sooner or later: with fewer hops than we sent it. */
+static bool next_frame_of(int sock, uint32_t psn, struct data_frame *f)
+{
+	__u64 end = now_ns() + PATIENCE_NS;
+
+	while (now_ns() < end &&
+	       next_frame(sock, BGDMA_FRAME_DATA, f, sizeof(*f))) {
+		if (f->frame.psn == psn && f->frame.hops < HOPS)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A peer that has one node of a partition, of which they have others: both ends of
+ * a veth are in this network namespace.
+ */
+static bool neighbour(struct link *l, int *sock, const uint32_t *dims,
+		      uint32_t torus, const struct bgdma_run *theirs, size_t bytes,
+		      uint32_t ours)
+{
+	struct timeval patience = { .tv_usec = 100000 };
+	static struct hello_frame hello;
+	struct answer a = { 0 };
+	struct nl_msg *msg;
+
+	must(rt_set("veth0", true, 9000));
+	must(rt_set("veth1", true, 9000));
+	must(link_open(l));
+	*sock = raw_socket();
+	msg = request(l, BGDMA_CMD_PARTITION_NEW, NLM_F_ACK);
+	nla_put_string(msg, BGDMA_A_PARTITION_NAME, PARTITION);
+	nla_put_u32(msg, BGDMA_A_PARTITION_DIM_X, dims[0]);
+	nla_put_u32(msg, BGDMA_A_PARTITION_DIM_Y, dims[1]);
+	nla_put_u32(msg, BGDMA_A_PARTITION_DIM_Z, dims[2]);
+	nla_put_u32(msg, BGDMA_A_PARTITION_TORUS, torus);
+	nla_put(msg, BGDMA_A_PARTITION_NODES, (int)bytes, theirs);
+	must(ask(l, msg, &a));
+	msg = request(l, BGDMA_CMD_LINK_NEW, NLM_F_ACK);
+	nla_put_string(msg, BGDMA_A_LINK_PARTITION, PARTITION);
+	nla_put_u32(msg, BGDMA_A_LINK_IFINDEX, if_nametoindex("veth0"));
+	nla_put_u32(msg, BGDMA_A_LINK_HELLO_MS, 200);
+	must(ask(l, msg, &a));
+	must(link_timeout(l, 600000));
+	hello_new(&hello, PARTITION, 1, US);
+	memcpy(hello.hello.dims, dims, sizeof(hello.hello.dims));
+	hello.hello.torus = torus;
+	hello.hello.run[0] = (struct bgdma_wire_run){ ours, ours };
+	hello.hello.mtu = 9000;
+	hello.hello.every = 60000;
+	/* To ask for the way has it made. */
+	return *sock >= 0 && come_up(l, *sock, &hello) &&
+	       until(way_to(l, ours)) &&
+	       !setsockopt(*sock, SOL_SOCKET, SO_RCVTIMEO, &patience,
+			   sizeof(patience));
+}
+
+/* To our node, from one of theirs on, by which it comes back to us. */
+static bool passes(int sock, uint32_t at, uint32_t dst, uint8_t flags)
+{
+	static uint32_t psn = FIRST;
+	struct data_frame f, back;
+	uint32_t number = psn++;
+
+	data_new(&f, 5, number);
+	add(&f, NULL, 0, 0, 0);
+	f.frame.kernel = OTHER;
+	f.frame.flags = flags;
+	f.frame.at = at;
+	f.frame.hops = HOPS;
+	f.frame.dst_rank = dst;
+	f.frame.src_rank = dst;
+	return send_data(sock, &f) &&
+	       next_frame_of(sock, number, &back) &&
+	       back.frame.at == dst && back.frame.hops == HOPS - 1 &&
+	       back.frame.crc == f.frame.crc;
+}
+
+/* Too large for ways round: straight on by whole runs, adaptive ones node by node. */
+TEST(dma7_by_a_million_nodes)
+{
+	const uint32_t dims[] = { 1024, 1024, 1 }, last = 1024 * 1024 - 1;
+	const uint32_t from[] = { 0, 1, 1023, 1024, 512 * 1024 + 512, last - 1 };
+	const struct bgdma_run theirs = { 0, last - 1 };
+	struct link l;
+	unsigned int i;
+	int sock;
+
+	ASSERT_EQ(0, unshare(CLONE_NEWNET));
+	if (rt_veth())
+		SKIP(return, "needs veth");
+	ASSERT_TRUE(neighbour(&l, &sock, dims, 0, &theirs, sizeof(theirs),
+			      last));
+	for (i = 0; i < ARRAY_SIZE(from); i++) {
+		EXPECT_TRUE(passes(sock, from[i], last, 0))
+			TH_LOG("from %u", from[i]);
+		EXPECT_TRUE(passes(sock, from[i], last, BGDMA_FRAME_ADAPTIVE))
+			TH_LOG("adaptive from %u", from[i]);
+	}
+	link_close(&l);
+	close(sock);
+}
+
+/* In rows with holes: where the way along X is closed it goes on along Y, and so on. */
+TEST(dma7_past_holes)
+{
+	const uint32_t dims[] = { 1024, 64, 2 };
+	struct bgdma_run theirs[61];
+	uint32_t i, ours = 59 * 1024 + 600;
+	struct link l;
+	int sock;
+
+	/* Row i up to column i; the last one up to the node before ours. */
+	for (i = 0; i < 61; i++)
+		theirs[i] = (struct bgdma_run){ i * 1024, i * 1024 + i };
+	theirs[59].last = ours - 1;
+	ASSERT_EQ(0, unshare(CLONE_NEWNET));
+	if (rt_veth())
+		SKIP(return, "needs veth");
+	ASSERT_TRUE(neighbour(&l, &sock, dims, 0, theirs, sizeof(theirs), ours));
+	for (i = 0; i < 59; i++) {
+		EXPECT_TRUE(passes(sock, i * 1024, ours, 0))
+			TH_LOG("from row %u", i);
+	}
+	link_close(&l);
+	close(sock);
+}
+
+/* The other half of the ring is nowhere, so what leads nearer is counted out. */
+TEST(dma7_by_nodes_one_by_one)
+{
+	const uint32_t dims[] = { RING, 1, 1 };
+	const struct bgdma_run theirs = { 0, FAR - 1 };
+	struct link l;
+	int sock, i;
+
+	ASSERT_EQ(0, unshare(CLONE_NEWNET));
+	if (rt_veth())
+		SKIP(return, "needs veth");
+	ASSERT_TRUE(neighbour(&l, &sock, dims, 7, &theirs, sizeof(theirs), FAR));
+	for (i = 0; i < 20; i++)
+		EXPECT_TRUE(passes(sock, i, FAR, i % 2 ? BGDMA_FRAME_ADAPTIVE :
+							 0));
+	link_close(&l);
+	close(sock);
+}
+
 TEST_HARNESS_MAIN

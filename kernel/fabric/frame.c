@@ -455,37 +455,47 @@ struct bgdma_room bgdma_frame_room(const struct bgdma_ether *ether)
 	return room;
 }
 
+/* Looks for the way out that one frame may take at a stretch in softirq, and at all. */
+#define BGDMA_FRAME_LOOKS	64
+#define BGDMA_FRAME_LOOKS_MAX	(3 * BGDMA_DIM_MAX)
+/* Frames of one link that wait for more. */
+#define BGDMA_DETOURS_MAX	64
+
+/* What became of a frame that is for elsewhere. */
+enum bgdma_frame_fate {
+	BGDMA_FRAME_LEFT,
+	BGDMA_FRAME_STAYS,	/* it has come as far as its @at */
+	BGDMA_FRAME_NO_WAY
+};
+
 /*
  * From a node that lives here; the first step may lead to another such. @ours: and
  * so has no checksums yet.
  */
-static bool bgdma_frame_leave(struct bgdma_ether *ether, struct sk_buff *skb,
-			      u32 from, bool ours)
+static enum bgdma_frame_fate bgdma_frame_leave(struct bgdma_ether *ether,
+					       struct sk_buff *skb, u32 from,
+					       u32 looks, bool ours)
 {
 	struct bgdma_frame *f = bgdma_frame_of(skb);
-	u32 to = le32_to_cpu(f->dst_rank);
-	struct bgdma_way way = { .rank = from };
-	u32 left = 3 * BGDMA_DIM_MAX;	/* ways may change meanwhile */
+	struct bgdma_way way;
 
 	if (!f->hops)
-		return false;
-	f->hops--;
-	do {
-		if (!left--)
-			return false;
-		way = bgdma_way_next(ether, way.rank, to,
-				     f->flags & BGDMA_FRAME_ADAPTIVE);
-		if (way.rank == BGDMA_ROUTE_NONE)
-			return false;
-	} while (!way.peer);
+		return BGDMA_FRAME_NO_WAY;
+	way = bgdma_way_leave(ether, from, le32_to_cpu(f->dst_rank),
+			      f->flags & BGDMA_FRAME_ADAPTIVE, &looks);
+	if (way.rank == BGDMA_ROUTE_NONE)
+		return BGDMA_FRAME_NO_WAY;
 	f->at = cpu_to_le32(way.rank);
+	if (!way.peer)
+		return BGDMA_FRAME_STAYS;
+	f->hops--;
 	/* Who left them out thought that it was there. */
 	if (ours || f->flags & BGDMA_FRAME_UNSUMMED)
 		bgdma_frame_protect(skb, way.peer);
 	if (f->flags & BGDMA_FRAME_AGAIN)
 		atomic64_inc(&way.peer->link->stats[BGDMA_LINK_TX_AGAIN]);
 	bgdma_link_xmit(way.peer->link, skb, way.peer->mac);
-	return true;
+	return BGDMA_FRAME_LEFT;
 }
 
 /**
@@ -503,27 +513,80 @@ void bgdma_frame_send(struct bgdma_ether *ether, struct sk_buff *skb)
 
 	f->hops = BGDMA_WIRE_HOPS_MAX;
 	rcu_read_lock();
-	if (!bgdma_frame_leave(ether, skb, le32_to_cpu(f->src_rank), true))
+	if (bgdma_frame_leave(ether, skb, le32_to_cpu(f->src_rank),
+			      BGDMA_FRAME_LOOKS_MAX, true) != BGDMA_FRAME_LEFT)
 		kfree_skb(skb);
 	rcu_read_unlock();
+}
+
+static enum bgdma_frame_fate bgdma_frame_pass(struct bgdma_link *link,
+					      struct sk_buff *skb)
+{
+	u32 at = le32_to_cpu(bgdma_frame_of(skb)->at);
+	enum bgdma_frame_fate fate;
+
+	fate = bgdma_frame_leave(link->ether, skb, at, BGDMA_FRAME_LOOKS, false);
+	if (fate == BGDMA_FRAME_LEFT)
+		bgdma_link_count(link, BGDMA_LINK_FORWARDED);
+	return fate;
+}
+
+static void bgdma_frame_drop(struct bgdma_link *link, struct sk_buff *skb,
+			     enum bgdma_link_stat why)
+{
+	bgdma_link_count(link, why);
+	kfree_skb(skb);
+}
+
+/**
+ * bgdma_frame_detour() - frames whose way leads by many nodes here
+ * @work: of a link
+ *
+ * Who sends them chooses where they are and where they go to: so that is done where
+ * others may run meanwhile.
+ */
+void bgdma_frame_detour(struct work_struct *work)
+{
+	struct bgdma_link *link = container_of(work, struct bgdma_link, detour);
+	struct sk_buff *skb;
+
+	/* Who takes the link away waits for this, under RTNL. */
+	while (!READ_ONCE(link->gone) &&
+	       (skb = skb_dequeue(&link->detours))) {
+		u32 turns = BGDMA_FRAME_LOOKS_MAX / BGDMA_FRAME_LOOKS;
+		enum bgdma_frame_fate fate;
+
+		/* Not for ever: ways may change meanwhile. */
+		do {
+			cond_resched();
+			rcu_read_lock();
+			fate = bgdma_frame_pass(link, skb);
+			rcu_read_unlock();
+		} while (fate == BGDMA_FRAME_STAYS && --turns);
+		if (fate != BGDMA_FRAME_LEFT)
+			bgdma_frame_drop(link, skb, BGDMA_LINK_NO_WAY);
+	}
 }
 
 /* One that is for elsewhere. */
 static void bgdma_frame_forward(struct bgdma_link *link, struct sk_buff *skb)
 {
-	const struct bgdma_frame *f;
+	enum bgdma_frame_fate fate;
 
 	if (skb_cow_head(skb, BGDMA_FRAME_BEFORE)) {
-		atomic64_inc(&link->stats[BGDMA_LINK_RX_DROPPED]);
-		kfree_skb(skb);
+		bgdma_frame_drop(link, skb, BGDMA_LINK_RX_DROPPED);
 		return;
 	}
-	f = bgdma_frame_of(skb);
-	if (bgdma_frame_leave(link->ether, skb, le32_to_cpu(f->at), false)) {
-		atomic64_inc(&link->stats[BGDMA_LINK_FORWARDED]);
-	} else {
-		atomic64_inc(&link->stats[BGDMA_LINK_NO_WAY]);
-		kfree_skb(skb);
+	fate = bgdma_frame_pass(link, skb);
+	if (fate == BGDMA_FRAME_NO_WAY) {
+		bgdma_frame_drop(link, skb, BGDMA_LINK_NO_WAY);
+	} else if (fate == BGDMA_FRAME_STAYS) {
+		if (skb_queue_len_lockless(&link->detours) >= BGDMA_DETOURS_MAX) {
+			bgdma_frame_drop(link, skb, BGDMA_LINK_RX_DROPPED);
+			return;
+		}
+		skb_queue_tail(&link->detours, skb);
+		bgdma_link_queue_work(&link->detour);
 	}
 }
 

@@ -304,7 +304,9 @@ static struct bgdma_link *bgdma_link_new(struct bgdma_ether *ether,
 	INIT_LIST_HEAD(&link->peers);
 	INIT_DELAYED_WORK(&link->hello, bgdma_hello_work);
 	INIT_WORK(&link->work, bgdma_link_work);
+	INIT_WORK(&link->detour, bgdma_frame_detour);
 	skb_queue_head_init(&link->inbox);
+	skb_queue_head_init(&link->detours);
 	link->inside = dev->rtnl_link_ops &&
 		       !strcmp(dev->rtnl_link_ops->kind, "veth");
 	link->dev = dev;
@@ -500,7 +502,7 @@ static void bgdma_link_drop(struct bgdma_link *link)
 
 	ASSERT_RTNL();
 	mutex_lock(&ether->lock);
-	link->gone = true;
+	WRITE_ONCE(link->gone, true);
 	bgdma_hello_bye(link);
 	list_del_rcu(&link->node);
 	ether->n_links--;
@@ -513,7 +515,9 @@ static void bgdma_link_drop(struct bgdma_link *link)
 	dev_remove_pack(&link->type);
 	cancel_delayed_work_sync(&link->hello);
 	cancel_work_sync(&link->work);
+	cancel_work_sync(&link->detour);
 	skb_queue_purge(&link->inbox);
+	skb_queue_purge(&link->detours);
 	bgdma_link_tell(link, BGDMA_CMD_LINK_DEL_NTF);
 	bgdma_peers_free(link);
 	netdev_put(link->dev, &link->tracker);

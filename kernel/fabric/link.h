@@ -164,6 +164,8 @@ enum bgdma_link_stat {
  * @fast: so many HELLO come soon after each other; ether.lock
  * @inbox: HELLO and STATE that came in
  * @work: looks at them
+ * @detours: frames for elsewhere that pass many nodes here
+ * @detour: finds their way
  * @inside: the device is a veth, so its other end is in this kernel
  * @stats: enum bgdma_link_stat
  * @rcu: freed after a grace period
@@ -186,6 +188,8 @@ struct bgdma_link {
 	u32 fast;
 	struct sk_buff_head inbox;
 	struct work_struct work;
+	struct sk_buff_head detours;
+	struct work_struct detour;
 	bool inside;
 	atomic64_t stats[BGDMA_LINK_STATS];
 	struct rcu_head rcu;
@@ -395,6 +399,7 @@ static inline bool bgdma_kernel_shut(const struct bgdma_kernel *kernel)
 void bgdma_frame_init(u16 ethertype);
 void bgdma_frame_exit(void);
 void bgdma_frame_receive(struct bgdma_link *link, struct sk_buff *skb);
+void bgdma_frame_detour(struct work_struct *work);
 void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel, bool bye, u32 since);
 
 /* voice.c */
@@ -426,6 +431,8 @@ struct bgdma_way {
 
 struct bgdma_way bgdma_way_next(struct bgdma_ether *ether, u32 from, u32 to,
 				bool adaptive);
+struct bgdma_way bgdma_way_leave(struct bgdma_ether *ether, u32 from, u32 to,
+				 bool adaptive, u32 *looks);
 u32 bgdma_way_dead(struct bgdma_ether *ether, u32 from, u32 to);
 u64 bgdma_way_kernel(struct bgdma_ether *ether, u32 rank);
 

@@ -97,6 +97,48 @@ u32 bgdma_route_minimal(const struct bgdma_shape *shape, u32 from, u32 to)
 }
 
 /**
+ * bgdma_route_nearer() - hops in a direction that lead nearer to a node
+ * @shape: of the partition
+ * @from: a node
+ * @to: a node
+ * @direction: one of those of bgdma_route_minimal()
+ */
+u32 bgdma_route_nearer(const struct bgdma_shape *shape, u32 from, u32 to,
+		       unsigned int direction)
+{
+	u32 plus, minus;
+
+	bgdma_route_hops(shape, direction / 2, from, to, &plus, &minus);
+	return direction % 2 ? minus : plus;
+}
+
+/**
+ * bgdma_route_along() - straight on within a run of ranks, however many they are
+ * @shape: of the partition
+ * @rank: of a node in the run
+ * @direction: enum bgdma_direction
+ * @run: the run
+ * @hops: at most so many; less by those that were gone
+ *
+ * It ends where the run does, or at the last node of the axis.
+ *
+ * Return: where that is.
+ */
+u32 bgdma_route_along(const struct bgdma_shape *shape, u32 rank,
+		      unsigned int direction, const struct bgdma_way_run *run,
+		      u32 *hops)
+{
+	struct bgdma_route_axis a = bgdma_route_axis(shape, direction / 2);
+	u32 at = rank / a.stride % a.dim;
+	u32 edge = direction % 2 ? at : a.dim - 1 - at;
+	u32 end = direction % 2 ? rank - run->first : run->last - rank;
+	u32 n = min(*hops, min(edge, end / a.stride));
+
+	*hops -= n;
+	return direction % 2 ? rank - n * a.stride : rank + n * a.stride;
+}
+
+/**
  * bgdma_route_flood() - how far each node is from one, where some ways are closed
  * @shape: of a partition of at most BGDMA_ROUTE_NODES_MAX nodes
  * @to: the node

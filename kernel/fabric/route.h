@@ -30,6 +30,18 @@ struct bgdma_shape {
 	u32 torus;
 };
 
+/**
+ * struct bgdma_way_run - nodes in a row of one owner
+ * @first: rank
+ * @last: rank
+ * @owner: index of a struct bgdma_owner
+ */
+struct bgdma_way_run {
+	u32 first;
+	u32 last;
+	u16 owner;
+};
+
 static inline u32 bgdma_shape_size(const struct bgdma_shape *shape)
 {
 	return shape->dims[0] * shape->dims[1] * shape->dims[2];
@@ -38,6 +50,11 @@ static inline u32 bgdma_shape_size(const struct bgdma_shape *shape)
 u32 bgdma_route_neighbour(const struct bgdma_shape *shape, u32 rank,
 			  unsigned int direction);
 u32 bgdma_route_minimal(const struct bgdma_shape *shape, u32 from, u32 to);
+u32 bgdma_route_nearer(const struct bgdma_shape *shape, u32 from, u32 to,
+		       unsigned int direction);
+u32 bgdma_route_along(const struct bgdma_shape *shape, u32 rank,
+		      unsigned int direction, const struct bgdma_way_run *run,
+		      u32 *hops);
 
 /*
  * Is the way from a node in a direction open? Not asked where there is no

@@ -13,12 +13,12 @@
 
 #include "way.h"
 
-static u16 bgdma_way_home(const struct bgdma_ways *ways, u32 rank)
+/* The run that a node is in; NULL: nobody says that it lives there. */
+static const struct bgdma_way_run *bgdma_way_run(const struct bgdma_ways *ways,
+						 u32 rank)
 {
 	u32 low = 0, high = ways->n_runs;
 
-	if (likely(ways->home))
-		return ways->home[rank];
 	while (low < high) {
 		u32 i = (low + high) / 2;
 
@@ -27,9 +27,19 @@ static u16 bgdma_way_home(const struct bgdma_ways *ways, u32 rank)
 		else if (rank > ways->run[i].last)
 			low = i + 1;
 		else
-			return ways->run[i].owner;
+			return &ways->run[i];
 	}
-	return BGDMA_OWNER_NONE;
+	return NULL;
+}
+
+static u16 bgdma_way_home(const struct bgdma_ways *ways, u32 rank)
+{
+	const struct bgdma_way_run *run;
+
+	if (likely(ways->home))
+		return ways->home[rank];
+	run = bgdma_way_run(ways, rank);
+	return run ? run->owner : BGDMA_OWNER_NONE;
 }
 
 /* Does one kernel reach another? */
@@ -219,6 +229,78 @@ struct bgdma_way bgdma_way_next(struct bgdma_ether *ether, u32 from, u32 to,
 				   bgdma_route_first(mask);
 	way.rank = bgdma_route_neighbour(&ways->shape, from, way.direction);
 	way.peer = bgdma_way_peer(ways, way.rank);
+	return way;
+}
+
+/*
+ * Of the nodes here that a packet would pass in the direction in which it came to one,
+ * the last. Only where the next hop is sure to lead on in this direction from each of
+ * them: elsewhere it is looked for node by node.
+ */
+static u32 bgdma_way_straight(const struct bgdma_ways *ways,
+			      const struct bgdma_way *way, u32 to,
+			      bool adaptive, u32 *looks)
+{
+	u32 hops = bgdma_route_nearer(&ways->shape, way->rank, to,
+				      way->direction);
+	const struct bgdma_way_run *run = bgdma_way_run(ways, way->rank);
+	u32 rank = way->rank, next;
+
+	if (!hops ||
+	    (ways->closed &&
+	     (ways->home || adaptive ||
+	      way->direction != bgdma_route_first(bgdma_route_minimal(&ways->shape,
+								      rank, to)))))
+		return rank;
+	while (run && *looks) {
+		--*looks;
+		rank = bgdma_route_along(&ways->shape, rank, way->direction,
+					 run, &hops);
+		if (!hops)
+			break;
+		next = bgdma_route_neighbour(&ways->shape, rank,
+					     way->direction);
+		run = bgdma_way_run(ways, next);
+		/* Owner 0 is this kernel. */
+		if (!run || run->owner)
+			break;
+		rank = next;
+		if (!--hops)
+			break;
+	}
+	return rank;
+}
+
+/**
+ * bgdma_way_leave() - the next hop that leads to another kernel
+ * @ether: of the partition
+ * @from: node that lives here
+ * @to: one that lives elsewhere
+ * @adaptive: as of bgdma_way_next()
+ * @looks: the longest that it may take; what is left of that
+ *
+ * Nodes of our own are no hops, and there may be thousands on the way.
+ *
+ * Context: as of bgdma_way_next().
+ * Return: as of bgdma_way_next(); a node that lives here if @looks did not suffice:
+ * so far it has come.
+ */
+struct bgdma_way bgdma_way_leave(struct bgdma_ether *ether, u32 from, u32 to,
+				 bool adaptive, u32 *looks)
+{
+	struct bgdma_way way = { .rank = from };
+	const struct bgdma_ways *ways;
+
+	while (*looks) {
+		--*looks;
+		way = bgdma_way_next(ether, way.rank, to, adaptive);
+		if (way.rank == BGDMA_ROUTE_NONE || way.peer)
+			break;
+		ways = rcu_dereference(ether->ways);
+		if (ways)
+			way.rank = bgdma_way_straight(ways, &way, to, adaptive,
+						      looks);
+	}
 	return way;
 }
 

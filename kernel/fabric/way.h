@@ -29,13 +29,6 @@ struct bgdma_owner {
 	u32 n_next;
 };
 
-/* Nodes in a row of one owner. */
-struct bgdma_way_run {
-	u32 first;
-	u32 last;
-	u16 owner;
-};
-
 /**
  * struct bgdma_far - how far all nodes are from one
  * @rcu: freed after a grace period

@@ -97,6 +97,38 @@ static void check_all_open(uint32_t to)
 	}
 }
 
+/* Straight on by a run of ranks: as far as node by node, and not one further. */
+static void check_along(uint32_t from, uint32_t to, uint32_t first, uint32_t last)
+{
+	struct bgdma_way_run run = { .first = first, .last = last };
+	u32 ways = bgdma_route_minimal(&shape, from, to), hops, left, rank;
+	unsigned int d;
+
+	for (d = 0; d < BGDMA_DIRECTIONS; d++) {
+		uint32_t at = from, n = 0;
+
+		if (!(ways & 1U << d))
+			continue;
+		hops = bgdma_route_nearer(&shape, from, to, d);
+		must(hops && hops < shape.dims[d / 2]);
+		left = hops;
+		rank = bgdma_route_along(&shape, from, d, &run, &left);
+		must(rank >= first && rank <= last && left <= hops);
+		/* What was passed is of the run, and leads nearer in this direction. */
+		while (at != rank) {
+			must(bgdma_route_minimal(&shape, at, to) & 1U << d);
+			must(bgdma_route_nearer(&shape, at, to, d) == hops - n);
+			at = next_to(at, d);
+			must(at >= first && at <= last && n++ < hops);
+		}
+		must(left == hops - n);
+		/* It ends for a reason: another one, or beyond the edge. */
+		at = next_to(at, d);
+		must(!left || at < first || at > last ||
+		     (d % 2 ? at > rank : at < rank));
+	}
+}
+
 /* Whoever always goes to a node that is nearer arrives, or there is no way. */
 static void check_some_closed(uint32_t to)
 {
@@ -113,7 +145,7 @@ static void check_some_closed(uint32_t to)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct input in = { data, bytes };
-	uint32_t rank, to;
+	uint32_t rank, to, first, last;
 	int i;
 
 	for (i = 0; i < 3; i++)
@@ -121,6 +153,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	shape.torus = (uint32_t)take(&in, 1) % 8;
 	size = bgdma_shape_size(&shape);
 	to = (uint32_t)take(&in, 2) % size;
+	first = (uint32_t)take(&in, 2) % size;
+	last = (uint32_t)take(&in, 2) % size;
 	memset(closed, 0, sizeof(closed));
 	for (rank = 0; in.left; rank = (rank + 1) % size) {
 		uint8_t ways = (uint8_t)take(&in, 1);
@@ -130,5 +164,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	}
 	check_all_open(to);
 	check_some_closed(to);
+	for (rank = 0; rank < size; rank++)
+		check_along(rank, to, first < rank ? first : rank,
+			    last > rank ? last : rank);
 	return 0;
 }
