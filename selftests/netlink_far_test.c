@@ -67,12 +67,12 @@ static bool next_frame_of(int sock, uint32_t psn, struct data_frame *f)
 }
 
 /*
- * A peer that has one node of a partition, of which they have others: both ends of
+ * A peer that has some nodes of a partition, of which they have others: both ends of
  * a veth are in this network namespace.
  */
 static bool neighbour(struct link *l, int *sock, const uint32_t *dims,
 		      uint32_t torus, const struct bgdma_run *theirs, size_t bytes,
-		      uint32_t ours)
+		      uint32_t ours, uint32_t last)
 {
 	struct timeval patience = { .tv_usec = 100000 };
 	static struct hello_frame hello;
@@ -100,7 +100,7 @@ static bool neighbour(struct link *l, int *sock, const uint32_t *dims,
 	hello_new(&hello, PARTITION, 1, US);
 	memcpy(hello.hello.dims, dims, sizeof(hello.hello.dims));
 	hello.hello.torus = torus;
-	hello.hello.run[0] = (struct bgdma_wire_run){ ours, ours };
+	hello.hello.run[0] = (struct bgdma_wire_run){ ours, last };
 	hello.hello.mtu = 9000;
 	hello.hello.every = 60000;
 	/* To ask for the way has it made. */
@@ -110,23 +110,28 @@ static bool neighbour(struct link *l, int *sock, const uint32_t *dims,
 			   sizeof(patience));
 }
 
+static bool send_by(int sock, uint32_t at, uint32_t dst, uint8_t flags,
+		    uint32_t number, struct data_frame *f)
+{
+	data_new(f, 5, number);
+	add(f, NULL, 0, 0, 0);
+	f->frame.kernel = OTHER;
+	f->frame.flags = flags;
+	f->frame.at = at;
+	f->frame.hops = HOPS;
+	f->frame.dst_rank = dst;
+	f->frame.src_rank = dst;
+	return send_data(sock, f);
+}
+
 /* To our node, from one of theirs on, by which it comes back to us. */
 static bool passes(int sock, uint32_t at, uint32_t dst, uint8_t flags)
 {
 	static uint32_t psn = FIRST;
 	struct data_frame f, back;
-	uint32_t number = psn++;
 
-	data_new(&f, 5, number);
-	add(&f, NULL, 0, 0, 0);
-	f.frame.kernel = OTHER;
-	f.frame.flags = flags;
-	f.frame.at = at;
-	f.frame.hops = HOPS;
-	f.frame.dst_rank = dst;
-	f.frame.src_rank = dst;
-	return send_data(sock, &f) &&
-	       next_frame_of(sock, number, &back) &&
+	return send_by(sock, at, dst, flags, ++psn, &f) &&
+	       next_frame_of(sock, psn, &back) &&
 	       back.frame.at == dst && back.frame.hops == HOPS - 1 &&
 	       back.frame.crc == f.frame.crc;
 }
@@ -145,7 +150,7 @@ TEST(dma7_by_a_million_nodes)
 	if (rt_veth())
 		SKIP(return, "needs veth");
 	ASSERT_TRUE(neighbour(&l, &sock, dims, 0, &theirs, sizeof(theirs),
-			      last));
+			      last, last));
 	for (i = 0; i < ARRAY_SIZE(from); i++) {
 		EXPECT_TRUE(passes(sock, from[i], last, 0))
 			TH_LOG("from %u", from[i]);
@@ -172,7 +177,8 @@ TEST(dma7_past_holes)
 	ASSERT_EQ(0, unshare(CLONE_NEWNET));
 	if (rt_veth())
 		SKIP(return, "needs veth");
-	ASSERT_TRUE(neighbour(&l, &sock, dims, 0, theirs, sizeof(theirs), ours));
+	ASSERT_TRUE(neighbour(&l, &sock, dims, 0, theirs, sizeof(theirs), ours,
+			      ours));
 	for (i = 0; i < 59; i++) {
 		EXPECT_TRUE(passes(sock, i * 1024, ours, 0))
 			TH_LOG("from row %u", i);
@@ -192,10 +198,60 @@ TEST(dma7_by_nodes_one_by_one)
 	ASSERT_EQ(0, unshare(CLONE_NEWNET));
 	if (rt_veth())
 		SKIP(return, "needs veth");
-	ASSERT_TRUE(neighbour(&l, &sock, dims, 7, &theirs, sizeof(theirs), FAR));
+	ASSERT_TRUE(neighbour(&l, &sock, dims, 7, &theirs, sizeof(theirs), FAR,
+			      FAR));
 	for (i = 0; i < 20; i++)
 		EXPECT_TRUE(passes(sock, i, FAR, i % 2 ? BGDMA_FRAME_ADAPTIVE :
 							 0));
+	link_close(&l);
+	close(sock);
+}
+
+#define OURS	100
+#define BEHIND	(FAR + 2)	/* from here on the other way round is shorter */
+
+/* Mark what has come back; none for a while: that was all. */
+static void take_back(int sock, bool *came)
+{
+	uint8_t in[sizeof(struct ether_header) + 4096];
+	const struct bgdma_frame *f =
+		(void *)(in + sizeof(struct ether_header));
+
+	while (recv(sock, in, sizeof(in), 0) > 0) {
+		if (f->type == BGDMA_FRAME_DATA && f->kernel == OTHER &&
+		    f->hops < HOPS && f->dst_rank - FAR < OURS)
+			came[f->dst_rank - FAR] = true;
+	}
+}
+
+/* Each needs distances of its own, and they are wanted all at once. */
+TEST(dma7_round_to_many_at_once)
+{
+	const uint32_t dims[] = { RING, 1, 1 };
+	const struct bgdma_run theirs = { 0, FAR - 1 };
+	bool came[OURS] = { false };
+	uint32_t dst, missing = OURS;
+	__u64 end = now_ns() + PATIENCE_NS;
+	struct data_frame f;
+	struct link l;
+	int sock;
+
+	ASSERT_EQ(0, unshare(CLONE_NEWNET));
+	if (rt_veth())
+		SKIP(return, "needs veth");
+	ASSERT_TRUE(neighbour(&l, &sock, dims, 7, &theirs, sizeof(theirs), FAR,
+			      FAR + OURS - 1));
+	while (missing && now_ns() < end) {
+		missing = 0;
+		for (dst = BEHIND; dst < FAR + OURS; dst++) {
+			if (came[dst - FAR])
+				continue;
+			missing++;
+			ASSERT_TRUE(send_by(sock, 0, dst, 0, dst, &f));
+		}
+		take_back(sock, came);
+	}
+	EXPECT_EQ(0, missing);
 	link_close(&l);
 	close(sock);
 }

@@ -33,6 +33,7 @@ static bool bgdma_route_hop(struct bgdma_ether *ether, u32 from, u32 to,
 	mutex_lock(&ether->lock);
 	if (ether->stale)
 		bgdma_ways_update(ether);
+	mutex_unlock(&ether->lock);
 	bgdma_way_table(ether, to);
 	rcu_read_lock();
 	way = bgdma_way_next(ether, from, to, adaptive);
@@ -49,7 +50,6 @@ static bool bgdma_route_hop(struct bgdma_ether *ether, u32 from, u32 to,
 			sizeof(hop->ifname));
 	}
 	rcu_read_unlock();
-	mutex_unlock(&ether->lock);
 	return way.rank != BGDMA_ROUTE_NONE;
 }
 

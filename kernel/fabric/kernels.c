@@ -600,12 +600,13 @@ void bgdma_ether_tick(struct work_struct *work)
 	bgdma_ether_say(ether, every);
 	if (ether->stale)
 		bgdma_ways_update(ether);
-	bgdma_way_tables(ether);
 	bgdma_kernels_age(ether);
 	if (!ether->dead && (ether->n_links || ether->n_kernels) &&
 	    !delayed_work_pending(&ether->tick))
 		bgdma_link_queue(&ether->tick, max(every / 4, 10U));
 	mutex_unlock(&ether->lock);
+	if (bgdma_way_tables(ether) && !READ_ONCE(ether->dead))
+		bgdma_link_queue(&ether->tick, 0);
 }
 
 static struct bgdma_kernel *bgdma_kernel_untold(struct bgdma_ether *ether)

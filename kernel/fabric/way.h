@@ -12,6 +12,8 @@
 #define BGDMA_OWNER_NONE	0xffff
 /* Destinations that somebody waits for. */
 #define BGDMA_WANTS		64
+/* Those of them that one tick sees to. */
+#define BGDMA_WANTS_TICK	4
 
 /**
  * struct bgdma_owner - a kernel
@@ -44,6 +46,7 @@ struct bgdma_far {
 /**
  * struct bgdma_ways - where each node lives, and how to get there
  * @rcu: freed after a grace period
+ * @ref: the ether's, and of who counts out distances
  * @shape: of the partition
  * @size: nodes
  * @closed: a way somewhere is
@@ -56,9 +59,11 @@ struct bgdma_far {
  * @far: struct bgdma_far by destination
  * @n_far: so many
  * @want: destination + 1 that is to be there soon
+ * @turn: of the tick: which of @want it begins with
  */
 struct bgdma_ways {
 	struct rcu_head rcu;
+	refcount_t ref;
 	struct bgdma_shape shape;
 	u32 size;
 	bool closed;
@@ -71,6 +76,7 @@ struct bgdma_ways {
 	struct xarray far;
 	u32 n_far;
 	u32 want[BGDMA_WANTS];
+	u32 turn;
 };
 
 bool bgdma_way_joins(const struct bgdma_ways *ways, u32 rank, u32 next);

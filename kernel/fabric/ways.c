@@ -15,6 +15,46 @@
 #define BGDMA_FAR_MIN		16
 #define BGDMA_FAR_BYTES		(4U << 20)
 
+static void bgdma_ways_destroy(struct bgdma_ways *ways)
+{
+	struct bgdma_far *far;
+	unsigned long to;
+
+	xa_for_each(&ways->far, to, far)
+		kvfree(far);
+	xa_destroy(&ways->far);
+	kvfree(ways->owner);
+	kvfree(ways->run);
+	kvfree(ways->next);
+	kvfree(ways->home);
+	kfree(ways);
+}
+
+static void bgdma_ways_rcu(struct rcu_head *rcu)
+{
+	bgdma_ways_destroy(container_of(rcu, struct bgdma_ways, rcu));
+}
+
+/* The ways as they are now, which stay until bgdma_ways_put(); or NULL. */
+static struct bgdma_ways *bgdma_ways_get(struct bgdma_ether *ether)
+{
+	struct bgdma_ways *ways;
+
+	mutex_lock(&ether->lock);
+	ways = rcu_dereference_protected(ether->ways,
+					 lockdep_is_held(&ether->lock));
+	if (ways)
+		refcount_inc(&ways->ref);
+	mutex_unlock(&ether->lock);
+	return ways;
+}
+
+static void bgdma_ways_put(struct bgdma_ways *ways)
+{
+	if (ways && refcount_dec_and_test(&ways->ref))
+		call_rcu(&ways->rcu, bgdma_ways_rcu);
+}
+
 /* ---- Distances ----------------------------------------------------------- */
 
 /* Room for one more: the one that was not used for longest goes. */
@@ -39,81 +79,98 @@ static void bgdma_far_evict(struct bgdma_ways *ways)
 	kvfree_rcu(oldest, rcu);
 }
 
-/**
- * bgdma_way_table() - have the distances from a node at hand, if they are needed
- * @ether: of the partition; its lock held
- * @to: the node
- */
-void bgdma_way_table(struct bgdma_ether *ether, u32 to)
+/* Those of @far are of these ways, which may not be the ether's any more. */
+static bool bgdma_far_keep(struct bgdma_ether *ether, struct bgdma_ways *ways,
+			   u32 to, struct bgdma_far *far)
 {
-	struct bgdma_ways *ways = rcu_dereference_protected(ether->ways,
-					lockdep_is_held(&ether->lock));
+	bool kept = false;
+
+	mutex_lock(&ether->lock);
+	if (rcu_access_pointer(ether->ways) == ways &&
+	    !xa_load(&ways->far, to)) {
+		bgdma_far_evict(ways);
+		kept = !xa_err(xa_store_bh(&ways->far, to, far, GFP_KERNEL));
+		ways->n_far += kept;
+	}
+	mutex_unlock(&ether->lock);
+	return kept;
+}
+
+static void bgdma_far_make(struct bgdma_ether *ether, struct bgdma_ways *ways,
+			   u32 to)
+{
 	struct bgdma_far *far;
 	u32 *queue;
 
-	if (!ways || !ways->closed || !ways->home || to >= ways->size ||
+	if (!ways->closed || !ways->home || to >= ways->size ||
 	    xa_load(&ways->far, to))
 		return;
 	far = kvmalloc(struct_size(far, distance, ways->size), GFP_KERNEL);
 	queue = kvmalloc_array(ways->size, sizeof(*queue), GFP_KERNEL);
-	if (!far || !queue)
-		goto free;
-	far->used = jiffies;
-	bgdma_route_flood(&ways->shape, to, bgdma_way_open, ways,
-			  far->distance, queue);
-	bgdma_far_evict(ways);
-	if (xa_err(xa_store_bh(&ways->far, to, far, GFP_KERNEL)))
-		goto free;
-	ways->n_far++;
-	kvfree(queue);
-	return;
-free:
+	if (far && queue) {
+		far->used = jiffies;
+		bgdma_route_flood(&ways->shape, to, bgdma_way_open, ways,
+				  far->distance, queue);
+		if (bgdma_far_keep(ether, ways, to, far))
+			far = NULL;
+	}
 	kvfree(queue);
 	kvfree(far);
 }
 
 /**
- * bgdma_way_tables() - all that somebody waits for
- * @ether: of the partition; its lock held
+ * bgdma_way_table() - have the distances from a node at hand, if they are needed
+ * @ether: of the partition
+ * @to: the node
+ *
+ * That takes long, and others wait for the lock, some of them under RTNL.
+ *
+ * Context: may sleep; takes ether.lock, and does not keep it.
  */
-void bgdma_way_tables(struct bgdma_ether *ether)
+void bgdma_way_table(struct bgdma_ether *ether, u32 to)
 {
-	struct bgdma_ways *ways = rcu_dereference_protected(ether->ways,
-					lockdep_is_held(&ether->lock));
-	int i;
+	struct bgdma_ways *ways = bgdma_ways_get(ether);
 
-	for (i = 0; ways && i < BGDMA_WANTS; i++) {
-		u32 want = READ_ONCE(ways->want[i]);
+	if (!ways)
+		return;
+	bgdma_far_make(ether, ways, to);
+	bgdma_ways_put(ways);
+}
 
-		if (!want)
+/**
+ * bgdma_way_tables() - some of those that somebody waits for
+ * @ether: of the partition
+ *
+ * Who sends frames for elsewhere chooses how many are wanted.
+ *
+ * Context: may sleep; takes ether.lock, and does not keep it.
+ * Return: others wait.
+ */
+bool bgdma_way_tables(struct bgdma_ether *ether)
+{
+	struct bgdma_ways *ways = bgdma_ways_get(ether);
+	u32 n = 0, i;
+
+	if (!ways)
+		return false;
+	for (i = 0; i < BGDMA_WANTS && !READ_ONCE(ether->dead); i++) {
+		u32 *want = &ways->want[(ways->turn + i) % BGDMA_WANTS];
+
+		if (!READ_ONCE(*want))
 			continue;
-		bgdma_way_table(ether, want - 1);
-		WRITE_ONCE(ways->want[i], 0);
+		if (n++ == BGDMA_WANTS_TICK)
+			break;
+		bgdma_far_make(ether, ways, READ_ONCE(*want) - 1);
+		WRITE_ONCE(*want, 0);
 		cond_resched();
 	}
+	/* Only the tick looks at it. */
+	ways->turn += i;
+	bgdma_ways_put(ways);
+	return n > BGDMA_WANTS_TICK;
 }
 
 /* ---- Making -------------------------------------------------------------- */
-
-static void bgdma_ways_destroy(struct bgdma_ways *ways)
-{
-	struct bgdma_far *far;
-	unsigned long to;
-
-	xa_for_each(&ways->far, to, far)
-		kvfree(far);
-	xa_destroy(&ways->far);
-	kvfree(ways->owner);
-	kvfree(ways->run);
-	kvfree(ways->next);
-	kvfree(ways->home);
-	kfree(ways);
-}
-
-static void bgdma_ways_rcu(struct rcu_head *rcu)
-{
-	bgdma_ways_destroy(container_of(rcu, struct bgdma_ways, rcu));
-}
 
 /* Those next to us first, so that they win where two say the same. */
 static int bgdma_owner_order(const void *a, const void *b)
@@ -378,6 +435,7 @@ void bgdma_ways_update(struct bgdma_ether *ether)
 	ways = kzalloc(sizeof(*ways), GFP_KERNEL);
 	if (!ways)
 		goto set;
+	refcount_set(&ways->ref, 1);
 	ways->shape = ether->shape;
 	ways->size = bgdma_shape_size(&ether->shape);
 	/* Its end is in softirq. */
@@ -392,8 +450,7 @@ void bgdma_ways_update(struct bgdma_ether *ether)
 set:
 	old = rcu_replace_pointer(ether->ways, ways,
 				  lockdep_is_held(&ether->lock));
-	if (old)
-		call_rcu(&old->rcu, bgdma_ways_rcu);
+	bgdma_ways_put(old);
 	if (!ways)
 		bgdma_ways_stale(ether);
 }
@@ -406,7 +463,6 @@ void bgdma_ways_free(struct bgdma_ether *ether)
 {
 	struct bgdma_ways *ways = rcu_dereference_protected(ether->ways, true);
 
-	if (ways)
-		call_rcu(&ways->rcu, bgdma_ways_rcu);
+	bgdma_ways_put(ways);
 	RCU_INIT_POINTER(ether->ways, NULL);
 }
