@@ -417,7 +417,7 @@ int bgdma_ctx_fifo_end(struct bgdma_ctx *ctx, u32 kind, u32 id);
 bool bgdma_ctx_release(struct bgdma_ctx *ctx);
 void bgdma_ctx_put(struct bgdma_ctx *ctx);
 size_t bgdma_ctx_bytes(struct bgdma_ctx *ctx);
-void bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out);
+bool bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out);
 void bgdma_stats_add(struct bgdma_stream_stats *sum,
 		     const struct bgdma_stream_stats *more);
 

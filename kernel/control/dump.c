@@ -235,7 +235,11 @@ static int bgdma_dump_step(struct sk_buff *skb, struct netlink_callback *cb,
 	if (bgdma_busy_get(&ctx->busy)) {
 		if (bgdma_dump_sees(dump, ctx->user->uid))
 			ret = show(skb, cb, ctx);
-		bgdma_busy_put(&ctx->busy);
+		/* It has ended, and is held no more. */
+		if (ret == -ESTALE)
+			ret = 0;
+		else
+			bgdma_busy_put(&ctx->busy);
 	}
 	bgdma_slice_end();
 

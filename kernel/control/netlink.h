@@ -90,7 +90,8 @@ typedef int (*bgdma_show_partition)(struct sk_buff *skb,
 
 /*
  * Show the next object of a context, from dump.item on, inside a slice and
- * with a busy reference: 1 shown, 0 there is none, or -EMSGSIZE.
+ * with a busy reference: 1 shown, 0 there is none, -EMSGSIZE, or -ESTALE: the context
+ * has ended, and the reference is gone.
  */
 typedef int (*bgdma_show_item)(struct sk_buff *skb, struct netlink_callback *cb,
 			       struct bgdma_ctx *ctx);

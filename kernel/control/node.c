@@ -158,13 +158,12 @@ static int bgdma_put_held(struct sk_buff *skb, struct bgdma_ctx *ctx)
 	return 0;
 }
 
-static int bgdma_put_ctx(struct sk_buff *skb, struct bgdma_ctx *ctx)
+static int bgdma_put_ctx(struct sk_buff *skb, struct bgdma_ctx *ctx,
+			 const struct bgdma_stream_stats *stats)
 {
 	struct user_namespace *ns = sock_net(skb->sk)->user_ns;
-	struct bgdma_stream_stats stats = {};
 	pid_t pid = bgdma_ctx_pid(ctx);
 
-	bgdma_ctx_stats(ctx, &stats);
 	if (bgdma_put_place(skb, ctx) ||
 	    nla_put_u32(skb, BGDMA_A_CTX_INCARNATION, ctx->who.incarnation) ||
 	    nla_put_u32(skb, BGDMA_A_CTX_UID,
@@ -182,21 +181,24 @@ static int bgdma_put_ctx(struct sk_buff *skb, struct bgdma_ctx *ctx)
 			      READ_ONCE(ctx->kctl->events_lost),
 			      BGDMA_A_CTX_PAD))
 		return -EMSGSIZE;
-	return bgdma_put_stats(skb, BGDMA_A_CTX_STATS, &stats);
+	return bgdma_put_stats(skb, BGDMA_A_CTX_STATS, stats);
 }
 
 static int bgdma_show_ctx(struct sk_buff *skb, struct netlink_callback *cb,
 			  struct bgdma_ctx *ctx)
 {
+	struct bgdma_stream_stats stats = {};
 	struct bgdma_dump *dump = bgdma_dump(cb);
 	void *head;
 
 	if (dump->item)
 		return 0;
+	if (!bgdma_ctx_stats(ctx, &stats))
+		return -ESTALE;
 	head = bgdma_dump_message(skb, cb, BGDMA_CMD_CTX_GET);
 	if (!head)
 		return -EMSGSIZE;
-	if (bgdma_put_ctx(skb, ctx)) {
+	if (bgdma_put_ctx(skb, ctx, &stats)) {
 		genlmsg_cancel(skb, head);
 		return -EMSGSIZE;
 	}

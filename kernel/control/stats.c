@@ -21,14 +21,20 @@ struct bgdma_totals {
 	struct bgdma_stream_stats stats;
 };
 
-static void bgdma_total_ctx(struct bgdma_ctx *ctx, struct bgdma_totals *t)
+/* @ctx is held inside a slice; not any more afterwards. */
+static void bgdma_total_ctx(struct bgdma_ctx *ctx, const struct bgdma_dump *who,
+			    struct bgdma_totals *t)
 {
 	struct bgdma_stream_stats stats = {};
 
-	bgdma_ctx_stats(ctx, &stats);
-	bgdma_stats_add(&t->stats, &stats);
-	t->memory += bgdma_ctx_bytes(ctx);
-	t->contexts++;
+	if (bgdma_dump_sees(who, ctx->user->uid)) {
+		if (!bgdma_ctx_stats(ctx, &stats))
+			return;
+		bgdma_stats_add(&t->stats, &stats);
+		t->memory += bgdma_ctx_bytes(ctx);
+		t->contexts++;
+	}
+	bgdma_busy_put(&ctx->busy);
 }
 
 static void bgdma_total_partition(struct bgdma_partition *part,
@@ -53,11 +59,8 @@ static void bgdma_total_partition(struct bgdma_partition *part,
 	for (key = 0; ; key++) {
 		bgdma_slice_begin();
 		ctx = xa_find(&part->ctxs, &key, ULONG_MAX, XA_PRESENT);
-		if (ctx && bgdma_busy_get(&ctx->busy)) {
-			if (bgdma_dump_sees(who, ctx->user->uid))
-				bgdma_total_ctx(ctx, t);
-			bgdma_busy_put(&ctx->busy);
-		}
+		if (ctx && bgdma_busy_get(&ctx->busy))
+			bgdma_total_ctx(ctx, who, t);
 		bgdma_slice_end();
 		if (!ctx)
 			break;

@@ -353,17 +353,35 @@ static void bgdma_edges_stats(struct bgdma_ctx *ctx,
 	}
 }
 
+/*
+ * Leave the slice, and the context, to others: who is not scheduled holds up nobody's
+ * end. False: it has ended meanwhile, and is held no more.
+ */
+static bool bgdma_ctx_pause(struct bgdma_ctx *ctx)
+{
+	bool held;
+
+	kref_get(&ctx->ref);
+	bgdma_busy_put(&ctx->busy);
+	bgdma_slice_end();
+	cond_resched();
+	bgdma_slice_begin();
+	held = bgdma_busy_get(&ctx->busy);
+	bgdma_ctx_put(ctx);
+	return held;
+}
+
 /**
  * bgdma_ctx_stats() - what the streams of a context did
  * @ctx: attached
  * @out: filled in
  *
- * There can be 65,536 of them, so it leaves its slice between two queues. That the
- * context cannot end meanwhile is no harm: only root and its own user may ask.
+ * There can be 65,536 of them, so it leaves its slice between two queues.
  *
- * Context: a busy reference inside a slice, which is another one afterwards.
+ * Context: a busy reference inside a slice, both of which are others afterwards.
+ * Return: false: it has ended meanwhile; there is no reference any more.
  */
-void bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out)
+bool bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out)
 {
 	u32 i, k;
 
@@ -385,10 +403,10 @@ void bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out)
 			continue;
 		for (k = 0; k < queue->nsubs; k++)
 			bgdma_stats_add(out, &queue->subs[k].s.stats);
-		bgdma_slice_end();
-		cond_resched();
-		bgdma_slice_begin();
+		if (!bgdma_ctx_pause(ctx))
+			return false;
 	}
+	return true;
 }
 
 /**
