@@ -598,6 +598,7 @@ struct bgdma_node {
  * @max_inj: injection FIFOs of one context
  * @size: nodes
  * @incarnation: last one given out
+ * @going: being deleted, its name still taken; bgdma_net.lock and bgdma_config_lock
  * @dead: deleted; @lock
  * @fabric: how its nodes reach each other
  * @ether: of nodes that live elsewhere; NULL, or set once: bgdma_ether()
@@ -628,6 +629,7 @@ struct bgdma_partition {
 	u32 max_inj;
 	u32 size;
 	u32 incarnation;
+	bool going;
 	bool dead;
 	const struct bgdma_fabric_ops *fabric;
 	struct bgdma_ether *ether;
@@ -662,8 +664,6 @@ int bgdma_partition_add(struct bgdma_net *bn, struct bgdma_partition *part);
 struct bgdma_partition *bgdma_partition_new(const char *name);
 struct bgdma_partition *bgdma_partition_find(struct bgdma_net *bn,
 					     const char *name);
-int bgdma_partition_del(struct bgdma_net *bn, struct bgdma_partition *part);
-void bgdma_partition_kill(struct bgdma_partition *part);
 void bgdma_partition_put(struct bgdma_partition *part);
 int bgdma_partition_attach(struct bgdma_partition *part, struct bgdma_ctx *ctx,
 			   u16 want);

@@ -13,6 +13,7 @@
 #define BGDMA_MODE_BITS	0666
 #define BGDMA_SIZE_MAX	(BGDMA_RANK_MAX + 1)
 
+/* Of all namespaces: nobody waits for long under it, but for RTNL. */
 DEFINE_MUTEX(bgdma_config_lock);
 
 /* The partition's name, if it is there and could be one. */
@@ -353,7 +354,9 @@ int bgdma_partition_new_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		goto out;
 
-	mutex_lock(&bgdma_config_lock);
+	err = mutex_lock_killable(&bgdma_config_lock);
+	if (err)
+		goto out;
 	kref_get(&part->ref);
 	err = bgdma_partition_add(bn, part);
 	if (!err)
@@ -389,10 +392,14 @@ int bgdma_partition_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (IS_ERR(part))
 		return PTR_ERR(part);
 
-	mutex_lock(&bgdma_config_lock);
+	err = mutex_lock_killable(&bgdma_config_lock);
+	if (err)
+		goto put;
 	mutex_lock(&part->lock);
 	access = (struct bgdma_access) { part->uid, part->gid, part->mode };
-	err = bgdma_config_may(skb, info) ?:
+	/* It was found before somebody else took it. */
+	err = part->going ? -ENOENT : 0;
+	err = err ?: bgdma_config_may(skb, info) ?:
 	      bgdma_config_access(info, &access);
 	if (!err) {
 		part->uid = access.uid;
@@ -404,6 +411,7 @@ int bgdma_partition_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!err)
 		bgdma_config_tell(info, part, BGDMA_CMD_PARTITION_SET_NTF);
 	mutex_unlock(&bgdma_config_lock);
+put:
 	bgdma_partition_put(part);
 	return err;
 }
@@ -424,14 +432,23 @@ int bgdma_partition_del_doit(struct sk_buff *skb, struct genl_info *info)
 	if (IS_ERR(part))
 		return PTR_ERR(part);
 
-	mutex_lock(&bgdma_config_lock);
-	err = bgdma_partition_del(bn, part);
-	if (!err)
-		bgdma_config_tell(info, part, BGDMA_CMD_PARTITION_DEL_NTF);
-	mutex_unlock(&bgdma_config_lock);
+	err = mutex_lock_killable(&bgdma_config_lock);
 	if (err)
+		goto put;
+	err = bgdma_partition_take(bn, part);
+	mutex_unlock(&bgdma_config_lock);
+	if (err) {
 		NL_SET_ERR_MSG_MOD(info->extack,
 				   "somebody else deletes this partition");
+		goto put;
+	}
+	/* Others make, change and delete theirs meanwhile. */
+	bgdma_partition_end(part);
+	mutex_lock(&bgdma_config_lock);
+	bgdma_partition_drop(bn, part);
+	bgdma_config_tell(info, part, BGDMA_CMD_PARTITION_DEL_NTF);
+	mutex_unlock(&bgdma_config_lock);
+put:
 	bgdma_partition_put(part);
 	return err;
 }

@@ -164,7 +164,7 @@ struct bgdma_partition *bgdma_dump_next(struct net *net,
 	list_for_each_entry(part, &bn->partitions, node) {
 		int order = strcmp(part->name, dump->name);
 
-		if (order < 0 || (order == 0 && !dump->inside) ||
+		if (part->going || order < 0 || (order == 0 && !dump->inside) ||
 		    (order > 0 && dump->one))
 			continue;
 		if (!best || strcmp(part->name, best->name) < 0)

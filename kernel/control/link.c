@@ -317,8 +317,12 @@ static int bgdma_link_do(struct genl_info *info, bgdma_link_change *change)
 
 	if (IS_ERR(part))
 		return PTR_ERR(part);
-	mutex_lock(&bgdma_config_lock);
-	rtnl_lock();
+	err = mutex_lock_killable(&bgdma_config_lock);
+	if (err)
+		goto put;
+	err = rtnl_lock_killable();
+	if (err)
+		goto unlock;
 	dev = bgdma_link_dev(info);
 	if (IS_ERR(dev)) {
 		err = PTR_ERR(dev);
@@ -328,7 +332,9 @@ static int bgdma_link_do(struct genl_info *info, bgdma_link_change *change)
 			bgdma_link_explain(info, err);
 	}
 	rtnl_unlock();
+unlock:
 	mutex_unlock(&bgdma_config_lock);
+put:
 	bgdma_partition_put(part);
 	return err;
 }

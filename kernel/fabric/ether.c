@@ -233,16 +233,21 @@ struct bgdma_ether *bgdma_ether_new(struct bgdma_partition *part,
  */
 void bgdma_ether_stop(struct bgdma_ether *ether)
 {
-	struct bgdma_link *link, *next;
+	struct bgdma_link *link;
 
-	rtnl_lock();
 	mutex_lock(&ether->lock);
 	bgdma_kernel_bye(ether);
 	WRITE_ONCE(ether->dead, true);
 	mutex_unlock(&ether->lock);
-	list_for_each_entry_safe(link, next, &ether->links, node)
-		bgdma_link_del(ether->part, link->dev);
-	rtnl_unlock();
+	/* Each waits for a grace period: others have RTNL between two of them. */
+	do {
+		rtnl_lock();
+		link = list_first_entry_or_null(&ether->links,
+						struct bgdma_link, node);
+		if (link)
+			bgdma_link_del(ether->part, link->dev);
+		rtnl_unlock();
+	} while (link);
 }
 
 /**

@@ -661,7 +661,9 @@ void bgdma_ether_ends(struct work_struct *work)
 	bool bye;
 
 	mutex_lock(&ether->lock);
-	while ((kernel = bgdma_kernel_untold(ether))) {
+	/* Those of a partition that is deleted know more than that. */
+	while (!READ_ONCE(ether->part->dead) &&
+	       (kernel = bgdma_kernel_untold(ether))) {
 		bye = kernel->bye;
 		/* It stays, and nothing of it is heard, until all know of its end. */
 		kernel->telling = true;

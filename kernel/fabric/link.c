@@ -419,7 +419,7 @@ static int bgdma_link_may(struct bgdma_partition *part, struct net_device *dev)
 		return -ENODEV;
 	if (dev->mtu < BGDMA_WIRE_MTU_MIN)
 		return -EMSGSIZE;
-	if (READ_ONCE(part->dead))
+	if (part->going)
 		return -ESHUTDOWN;
 	if (part->ether && bgdma_link_find(part->ether, dev))
 		return -EEXIST;

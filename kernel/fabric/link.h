@@ -309,6 +309,12 @@ static inline struct bgdma_ether *bgdma_ether(const struct bgdma_partition *part
 	return smp_load_acquire(&part->ether);
 }
 
+/* net.c, partition.c */
+int bgdma_partition_take(struct bgdma_net *bn, struct bgdma_partition *part);
+void bgdma_partition_end(struct bgdma_partition *part);
+void bgdma_partition_drop(struct bgdma_net *bn, struct bgdma_partition *part);
+void bgdma_partition_kill(struct bgdma_partition *part);
+
 /* ether.c */
 struct bgdma_ether *bgdma_ether_new(struct bgdma_partition *part,
 				    struct net *net, const u8 *key,

@@ -78,10 +78,76 @@ struct bgdma_partition *bgdma_partition_find(struct bgdma_net *bn,
 
 	mutex_lock(&bn->lock);
 	part = bgdma_partition_look(bn, name);
+	if (part && part->going)
+		part = NULL;
 	if (part)
 		kref_get(&part->ref);
 	mutex_unlock(&bn->lock);
 	return part;
+}
+
+/* Everybody in it sees it dead. Return: it has links, which somebody may still look at. */
+static bool bgdma_partition_stop(struct bgdma_partition *part)
+{
+	bgdma_partition_kill(part);
+	/* No link comes any more. */
+	if (!part->ether)
+		return false;
+	bgdma_ether_stop(part->ether);
+	return true;
+}
+
+/**
+ * bgdma_partition_take() - a partition is to be deleted: nobody finds it any more
+ * @bn: namespace
+ * @part: of it
+ *
+ * It stays in the list: nobody has its name for another one, whose links would be there
+ * beside its own.
+ *
+ * Context: under the lock of control/config.c, so that no link comes any more.
+ * Return: 0: the caller ends it, and drops it; -ENOENT: somebody else does.
+ */
+int bgdma_partition_take(struct bgdma_net *bn, struct bgdma_partition *part)
+{
+	int err = 0;
+
+	mutex_lock(&bn->lock);
+	if (part->going)
+		err = -ENOENT;
+	part->going = true;
+	mutex_unlock(&bn->lock);
+	return err;
+}
+
+/**
+ * bgdma_partition_end() - what was taken ends
+ * @part: which
+ *
+ * That may take long: RTNL, grace periods, whoever is told of something just now.
+ *
+ * Context: process; no lock held.
+ */
+void bgdma_partition_end(struct bgdma_partition *part)
+{
+	if (!bgdma_partition_stop(part))
+		return;
+	synchronize_net();
+	bgdma_ether_end(part->ether);
+}
+
+/**
+ * bgdma_partition_drop() - what has ended is no more, and its name is free
+ * @bn: namespace
+ * @part: of it; the caller's reference stays his
+ */
+void bgdma_partition_drop(struct bgdma_net *bn, struct bgdma_partition *part)
+{
+	mutex_lock(&bn->lock);
+	bn->n_partitions--;
+	list_del(&part->node);
+	mutex_unlock(&bn->lock);
+	bgdma_partition_put(part);
 }
 
 /*
@@ -93,14 +159,8 @@ static void bgdma_partitions_end(struct list_head *gone)
 	struct bgdma_partition *part, *next;
 	bool wait = false;
 
-	list_for_each_entry(part, gone, node) {
-		bgdma_partition_kill(part);
-		/* No link comes any more: it is dead. */
-		if (!part->ether)
-			continue;
-		bgdma_ether_stop(part->ether);
-		wait = true;
-	}
+	list_for_each_entry(part, gone, node)
+		wait |= bgdma_partition_stop(part);
 	if (wait)
 		synchronize_net();
 	list_for_each_entry_safe(part, next, gone, node) {
@@ -109,29 +169,6 @@ static void bgdma_partitions_end(struct list_head *gone)
 		list_del(&part->node);
 		bgdma_partition_put(part);
 	}
-}
-
-/**
- * bgdma_partition_del() - delete a partition
- * @bn: namespace
- * @part: of it; the caller's reference stays his
- *
- * Return: 0, or -ENOENT if somebody else has deleted it.
- */
-int bgdma_partition_del(struct bgdma_net *bn, struct bgdma_partition *part)
-{
-	LIST_HEAD(gone);
-
-	mutex_lock(&bn->lock);
-	if (bgdma_partition_look(bn, part->name) == part) {
-		bn->n_partitions--;
-		list_move(&part->node, &gone);
-	}
-	mutex_unlock(&bn->lock);
-	if (list_empty(&gone))
-		return -ENOENT;
-	bgdma_partitions_end(&gone);
-	return 0;
 }
 
 static int __net_init bgdma_net_init(struct net *net)
