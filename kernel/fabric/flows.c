@@ -13,6 +13,7 @@
 #include "flow.h"
 
 struct workqueue_struct *bgdma_flow_wq;
+static u32 bgdma_flow_seed __ro_after_init;
 
 /**
  * bgdma_flow_clock() - what frames are stamped with, in us
@@ -24,12 +25,13 @@ u32 bgdma_flow_clock(void)
 
 /**
  * bgdma_flow_hash() - where a flow is in the tables
- * @key: of it
+ * @key: of it: much of it is as who sends likes
  */
 u32 bgdma_flow_hash(const struct bgdma_flow_key *key)
 {
 	BUILD_BUG_ON(sizeof(*key) % sizeof(u32));
-	return jhash2((const u32 *)key, sizeof(*key) / sizeof(u32), 0);
+	return jhash2((const u32 *)key, sizeof(*key) / sizeof(u32),
+		      bgdma_flow_seed);
 }
 
 /* --------------------------------------------------------------------- */
@@ -683,6 +685,7 @@ void bgdma_flows_end(struct bgdma_flows *flows)
 int bgdma_flows_init(void)
 {
 	bgdma_inbox_init();
+	bgdma_flow_seed = get_random_u32();
 	bgdma_flow_wq = alloc_workqueue("bgdma", WQ_UNBOUND | WQ_HIGHPRI, 0);
 	return bgdma_flow_wq ? 0 : -ENOMEM;
 }
