@@ -671,7 +671,6 @@ int bgdma_partition_publish(struct bgdma_ctx *ctx);
 void bgdma_partition_abandon(struct bgdma_ctx *ctx);
 void bgdma_partition_detach(struct bgdma_ctx *ctx);
 void bgdma_partition_leave(struct bgdma_ctx *ctx);
-void bgdma_partition_tell(struct bgdma_partition *part, struct bgdma_ctx *gone);
 struct bgdma_ctx *bgdma_partition_peer(struct bgdma_partition *part, u32 rank,
 				       u16 id);
 int bgdma_fabric_init(void);

@@ -153,6 +153,66 @@ TEST_F(data, x3_who_is_gone_does_not_come_again)
 	EXPECT_TRUE(all_bytes(self->e.mem.p + 64, 64, 0xbb));
 }
 
+/* What stood for it is no more, for it has no flow; what is known of it stays. */
+TEST_F(data, x3_who_has_no_flow_is_told_of)
+{
+	struct bgdma_desc d = put_to(&self->e.mem, 0, 64);
+	struct bgdma_wire_gone gone = { .rank = WE, .incarnation = INC + 1 };
+	struct bgdma_event event;
+	struct state_frame state;
+	uint32_t i;
+
+	/* A later one has its place; it is said to have left; its kernel leaves. */
+	for (i = 0; i < 3; i++) {
+		data_new(&self->f, 5, FIRST);
+		self->f.frame.flow_inc = INC + i;
+		add(&self->f, &d, 0, 64, (uint8_t)i);
+		LANDS();
+		EXPECT_TRUE(all_bytes(self->e.mem.p, 64, (uint8_t)i));
+		if (i) {
+			ASSERT_TRUE(event_wait(&self->e.n, BGDMA_EVENT_PEER_DOWN,
+					       &event));
+			EXPECT_EQ(INC + i - 1, event.peer_incarnation);
+			EXPECT_EQ(0, event.peer_ctx);
+			EXPECT_FALSE(event_next(&self->e.n, &event));
+		}
+		ASSERT_TRUE(close_flow(self->sock, &self->f, 1, FIRST + 1));
+		if (i != 1)
+			continue;
+		voice_new(&self->f, FIRST);
+		add(&self->f, NULL, 0, sizeof(gone), 0)->kind = BGDMA_WIRE_GONE;
+		memcpy(self->f.payload, &gone, sizeof(gone));
+		LANDS();
+		ASSERT_TRUE(close_flow(self->sock, &self->f, 1, FIRST + 1));
+	}
+	state_new(&state, PARTITION, US, 9, WE);
+	state.state.flags = BGDMA_WIRE_STATE_BYE;
+	ASSERT_TRUE(send_state(self->sock, &state));
+	ASSERT_TRUE(event_wait(&self->e.n, BGDMA_EVENT_PEER_DOWN, &event));
+	EXPECT_EQ(INC + 2, event.peer_incarnation);
+	EXPECT_EQ(0, event.peer_ctx);
+}
+
+/* By another name it would be any number of flows, which are for contexts only. */
+TEST_F(data, x2_a_kernel_has_one_flow)
+{
+	struct bgdma_desc d = put_to(&self->e.mem, 0, 64);
+	struct data_frame f;
+
+	voice_new(&f, FIRST);
+	f.frame.flow = 7;
+	add(&f, &d, 0, 64, 0xaa);
+	ASSERT_TRUE(send_data(self->sock, &f));
+	voice_new(&f, FIRST);
+	f.frame.flow_inc++;
+	add(&f, &d, 0, 64, 0xaa);
+	ASSERT_TRUE(send_data(self->sock, &f));
+	d = put_to(&self->e.mem, 64, 64);
+	add(&self->f, &d, 0, 64, 0xbb);
+	LANDS();
+	EXPECT_TRUE(all_bytes(self->e.mem.p, 64, 0));
+}
+
 /* One context with as many flows as it likes leaves some for another. */
 TEST_F_TIMEOUT(data, x2_there_are_flows_for_all, 300)
 {
@@ -175,6 +235,105 @@ TEST_F_TIMEOUT(data, x2_there_are_flows_for_all, 300)
 		LANDS();
 		EXPECT_TRUE(all_bytes(self->e.mem.p, 64, (uint8_t)i));
 	}
+}
+
+/* Stand-ins that one kernel may have, if no other has any. */
+#define GHOSTS		16384
+/* Nodes of a line: all but the first are ours. */
+#define CROWD		80
+#define CTXS		256	/* of a node */
+
+FIXTURE(crowd) {
+	struct link l;
+	int sock;
+	struct hello_frame hello;
+	struct end e;
+	struct data_frame f;
+	struct ack_frame ack;
+};
+
+FIXTURE_SETUP(crowd)
+{
+	struct timeval patience = { .tv_usec = 100000 };
+
+	ASSERT_EQ(0, unshare(CLONE_NEWNET));
+	if (rt_veth())
+		SKIP(return, "needs veth");
+	ASSERT_EQ(0, rt_set("veth0", true, 9000));
+	ASSERT_EQ(0, rt_set("veth1", true, 9000));
+	ASSERT_EQ(0, link_open(&self->l));
+	self->sock = raw_socket();
+	ASSERT_LE(0, self->sock);
+	ASSERT_EQ(0, ring_and_link(&self->l, CROWD, 0));
+	ASSERT_EQ(0, link_timeout(&self->l, 600000));
+	hello_new(&self->hello, PARTITION, CROWD, US);
+	self->hello.hello.mtu = 9000;
+	self->hello.hello.every = 60000;
+	self->hello.hello.run[0].first = 1;
+	ASSERT_TRUE(come_up(&self->l, self->sock, &self->hello));
+	ASSERT_TRUE(until(way_to(&self->l, CROWD - 1)));
+	end_new(&self->e, 0);
+	ASSERT_EQ(0, setsockopt(self->sock, SOL_SOCKET, SO_RCVTIMEO, &patience,
+				sizeof(patience)));
+}
+
+FIXTURE_TEARDOWN(crowd)
+{
+	close(self->sock);
+	link_close(&self->l);
+}
+
+/* The first frame of a context; each has another FIFO. */
+static void first_of(struct data_frame *f, uint32_t i, const struct bgdma_desc *d,
+		     uint8_t value)
+{
+	data_new(f, i, FIRST);
+	f->frame.src_rank = 1 + i / CTXS;
+	f->frame.flow_ctx = i % CTXS;
+	add(f, d, 0, d->length, value);
+}
+
+/* It is let go of, or about to land, when one that came later was dealt with. */
+static void send_first(int sock, uint32_t i, struct end *e, struct ack_frame *ack)
+{
+	struct bgdma_desc d = put_to(&e->mem, 0, 64);
+	static uint32_t psn = FIRST + 1;
+	struct data_frame f;
+
+	memset(e->mem.p, 0, 128);
+	first_of(&f, i, &d, 0xaa);
+	must(send_data(sock, &f) ? 0 : -EIO);
+	d = put_to(&e->mem, 64, 64);
+	first_of(&f, 0, &d, 0xbb);
+	f.frame.psn = psn++;
+	must(send_data(sock, &f) && dealt(sock, 0, psn, ack) ? 0 : -ETIME);
+}
+
+/* Each context has one flow: so many have something that stands for them. */
+TEST_F_TIMEOUT(crowd, x2_stand_ins_have_an_end, 300)
+{
+	struct bgdma_desc d = put_to(&self->e.mem, 0, 0);
+	uint32_t i;
+
+	for (i = 0; i < GHOSTS; i++) {
+		first_of(&self->f, i, &d, 0);
+		ASSERT_TRUE(send_data(self->sock, &self->f));
+		/* Frames that come faster are lost. */
+		if (i % 8 == 0)
+			ASSERT_TRUE(dealt(self->sock, i, FIRST + 1, &self->ack));
+	}
+	ASSERT_TRUE(dealt(self->sock, i - 1, FIRST + 1, &self->ack));
+	send_first(self->sock, GHOSTS, &self->e, &self->ack);
+	usleep(200000);
+	EXPECT_TRUE(all_bytes(self->e.mem.p, 64, 0));
+	/* Who has no flow needs none; what is known of it is not in the way. */
+	first_of(&self->f, 7, &d, 0);
+	ASSERT_TRUE(close_flow(self->sock, &self->f, 1, FIRST + 1));
+	send_first(self->sock, GHOSTS, &self->e, &self->ack);
+	EXPECT_TRUE(until(all_bytes(self->e.mem.p, 64, 0xaa)));
+	send_first(self->sock, 7, &self->e, &self->ack);
+	usleep(200000);
+	EXPECT_TRUE(all_bytes(self->e.mem.p, 64, 0));
 }
 
 TEST_HARNESS_MAIN

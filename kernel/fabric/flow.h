@@ -390,6 +390,8 @@ struct bgdma_rx_flow {
 
 /* As many FIFOs send to each node of a large torus: a few in a row. */
 #define BGDMA_FLOW_HASH_BITS	12
+/* Kernels are fewer. */
+#define BGDMA_HOME_HASH_BITS	6
 
 /* Bits of bgdma_flows.flags: something has arrived for who sends. */
 #define BGDMA_FLOWS_IN_BOX	0
@@ -399,7 +401,7 @@ struct bgdma_rx_flow {
  * @ether: of it
  * @busy: what has not ended yet
  * @lock: @tx, @txs
- * @mutex: @rx, @ghosts, and the end of these
+ * @mutex: @rx, @places, @homes, and the end of these
  * @tx: sender's ends; RCU
  * @rx: receiver's ends; RCU
  * @txs: all struct bgdma_tx
@@ -407,7 +409,10 @@ struct bgdma_rx_flow {
  * @unheard: some of its flows are
  * @n_rx: so many
  * @kept: bytes of frames that their ends keep
- * @ghosts: contexts behind the links, and where there were some; by bgdma_ghost_key()
+ * @n_ghosts: stand-ins of contexts behind the links
+ * @n_places: contexts that are remembered
+ * @places: where these are, or were, and kernels'; by bgdma_place_key()
+ * @homes: kernels of these
  * @n_news: of contexts that have left, which nobody has seen to
  * @news: streams of kernels that have more of these to say
  * @idle: gives back flows that nobody uses
@@ -429,7 +434,10 @@ struct bgdma_flows {
 	bool unheard;
 	u32 n_rx;
 	atomic_long_t kept;
-	struct xarray ghosts;
+	u32 n_ghosts;
+	u32 n_places;
+	struct xarray places;
+	DECLARE_HASHTABLE(homes, BGDMA_HOME_HASH_BITS);
 	atomic_t n_news;
 	struct bgdma_waiters news;
 	struct delayed_work idle;
@@ -445,23 +453,29 @@ struct bgdma_flows *bgdma_flows_new(struct bgdma_ether *ether);
 void bgdma_flows_end(struct bgdma_flows *flows);
 u32 bgdma_flow_clock(void);
 u32 bgdma_flow_hash(const struct bgdma_flow_key *key);
-struct bgdma_ctx *bgdma_ghost_get(struct bgdma_flows *flows, u64 kernel,
-				  u32 rank, u16 ctx, u32 incarnation);
-u64 bgdma_ghost_kernel(const struct bgdma_ctx *ctx);
 u32 bgdma_ether_timeout(const struct bgdma_ether *ether);
-bool bgdma_ghost_over(struct bgdma_flows *flows, u64 kernel,
-		      const struct bgdma_flow_key *key, u32 session);
-bool bgdma_ghost_flow(struct bgdma_flows *flows, struct bgdma_ctx *ghost,
-		      struct bgdma_rx_flow *flow);
-bool bgdma_ghost_keeps(const struct bgdma_rx_flow *flow, u32 bytes);
-void bgdma_ghost_kept(const struct bgdma_rx_flow *flow, int bytes);
-void bgdma_ghost_flow_end(struct bgdma_flows *flows, struct bgdma_rx_flow *flow);
-void bgdma_ghost_gone(struct bgdma_flows *flows, struct bgdma_ctx *ghost);
 void bgdma_tx_each(struct bgdma_flows *flows,
 		   void (*fn)(struct bgdma_tx *tx, void *arg), void *arg);
 int bgdma_flows_init(void);
 void bgdma_flows_exit(void);
 extern struct workqueue_struct *bgdma_flow_wq;
+extern u32 bgdma_flow_seed;
+
+/* ghost.c */
+u64 bgdma_ghost_kernel(const struct bgdma_ctx *ctx);
+bool bgdma_ghost_over(struct bgdma_flows *flows, u64 kernel,
+		      const struct bgdma_flow_key *key, u32 session);
+struct bgdma_ctx *bgdma_ghost_flow(struct bgdma_flows *flows, u64 kernel,
+				   const struct bgdma_flow_key *key,
+				   struct bgdma_rx_flow *flow);
+void bgdma_ghost_flow_end(struct bgdma_flows *flows, struct bgdma_rx_flow *flow);
+bool bgdma_ghost_keeps(const struct bgdma_rx_flow *flow, u32 bytes);
+void bgdma_ghost_kept(const struct bgdma_rx_flow *flow, int bytes);
+void bgdma_ghost_gone(struct bgdma_flows *flows, u64 kernel,
+		      const struct bgdma_principal *who, kuid_t uid);
+void bgdma_ghosts_gone(struct bgdma_flows *flows, u64 kernel, bool bye,
+		       void (*first)(struct bgdma_tx *tx, void *arg));
+void bgdma_ghosts_none(struct bgdma_flows *flows);
 
 /* frame.c */
 struct sk_buff *bgdma_frame_new(u32 room);

@@ -412,6 +412,8 @@ void bgdma_kernel_gone(struct bgdma_ether *ether, u64 kernel, bool bye, u32 sinc
 bool bgdma_voice_whom(struct bgdma_ether *ether, u64 *number, u32 *rank);
 
 /* tell.c */
+void bgdma_partition_tell(struct bgdma_partition *part,
+			  const struct bgdma_principal *gone, kuid_t uid);
 void bgdma_partition_tell_nodes(struct bgdma_partition *part, u64 kernel,
 				const struct bgdma_nodes *nodes, u32 since);
 

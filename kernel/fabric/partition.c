@@ -342,6 +342,15 @@ void bgdma_partition_detach(struct bgdma_ctx *ctx)
 	mutex_unlock(&ctx->detach_lock);
 }
 
+/* The pool's threads may be in the last piece that it sends. */
+static void bgdma_partition_left(struct bgdma_partition *part,
+				 struct bgdma_ctx *ctx)
+{
+	bgdma_busy_wait(&ctx->busy);
+	bgdma_ctx_leave_waiters(ctx);
+	bgdma_partition_tell(part, &ctx->who, ctx->user->uid);
+}
+
 /**
  * bgdma_partition_leave() - a context is gone
  * @ctx: detached, and no doorbell of it is under way; may have left already
@@ -363,7 +372,7 @@ void bgdma_partition_leave(struct bgdma_ctx *ctx)
 		 * partition that was deleted know.
 		 */
 		if (!READ_ONCE(part->dead))
-			bgdma_partition_tell(part, ctx);
+			bgdma_partition_left(part, ctx);
 		mutex_lock(&part->lock);
 		bgdma_partition_forget(part, ctx);
 		mutex_unlock(&part->lock);

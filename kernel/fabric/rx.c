@@ -199,14 +199,11 @@ static struct bgdma_rx_flow *bgdma_rx_new(struct bgdma_flows *flows,
 	if (bgdma_ghost_over(flows, le64_to_cpu(f->kernel), key,
 			     le32_to_cpu(f->session)))
 		return NULL;
-	ghost = bgdma_ghost_get(flows, le64_to_cpu(f->kernel), key->src,
-				key->ctx, key->inc);
-	if (IS_ERR(ghost))
-		return NULL;
 	flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);
 	if (!flow)
 		return NULL;
-	if (!bgdma_ghost_flow(flows, ghost, flow)) {
+	ghost = bgdma_ghost_flow(flows, le64_to_cpu(f->kernel), key, flow);
+	if (!ghost) {
 		kfree(flow);
 		return NULL;
 	}
@@ -233,7 +230,6 @@ static struct bgdma_rx_flow *bgdma_rx_new(struct bgdma_flows *flows,
 void bgdma_rx_free(struct bgdma_rx_flow *flow)
 {
 	hash_del_rcu(&flow->hash);
-	bgdma_ghost_flow_end(flow->ether->flows, flow);
 	bgdma_stream_kill(&flow->s);
 	bgdma_arrive_end(flow);
 	spin_lock(&flow->lock);
@@ -243,6 +239,7 @@ void bgdma_rx_free(struct bgdma_rx_flow *flow)
 	spin_unlock(&flow->lock);
 	kfree(flow->whole);
 	consume_skb(flow->s.promise);
+	bgdma_ghost_flow_end(flow->ether->flows, flow);
 	kfree_rcu(flow, rcu);
 }
 

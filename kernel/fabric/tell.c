@@ -18,6 +18,7 @@
  * struct bgdma_peer_down - a context that is gone, and who was told of it
  * @part: where
  * @gone: who
+ * @uid: whose it was
  * @slot: first counter that is looked at now
  * @slots: most that anybody has
  * @gates: somebody has gates
@@ -28,7 +29,8 @@
  */
 struct bgdma_peer_down {
 	struct bgdma_partition *part;
-	const struct bgdma_ctx *gone;
+	const struct bgdma_principal *gone;
+	kuid_t uid;
 	u32 slot;
 	u32 slots;
 	bool gates;
@@ -45,8 +47,8 @@ static void bgdma_tell(const struct bgdma_peer_down *down,
 		.type = BGDMA_EVENT_PEER_DOWN,
 		.code = BGDMA_E_PEER_DOWN,
 		.peer_rank = down->gone->rank,
-		.peer_ctx = down->gone->id,
-		.peer_incarnation = down->gone->who.incarnation,
+		.peer_ctx = down->gone->ctx,
+		.peer_incarnation = down->gone->incarnation,
 	};
 
 	bgdma_event_post(peer, &event);
@@ -63,7 +65,7 @@ static void bgdma_tell_one(struct bgdma_peer_down *down, struct bgdma_ctx *peer,
 
 	down->slots = max3(down->slots, peer->n_ctr[BGDMA_INJECTION],
 			   peer->n_ctr[BGDMA_RECEPTION]);
-	waited = bgdma_counters_peer_down(peer, &down->gone->who, down->slot,
+	waited = bgdma_counters_peer_down(peer, down->gone, down->slot,
 					  BGDMA_TELL_SLOTS);
 	/* Once is enough. */
 	if (talked ? !down->slot : waited)
@@ -80,7 +82,7 @@ static bool bgdma_hears(const struct bgdma_peer_down *down,
 			const struct bgdma_ctx *peer)
 {
 	return test_bit(down->gone->rank % 1024, peer->talked) ||
-	       (peer->watch && uid_eq(peer->user->uid, down->gone->user->uid));
+	       (peer->watch && uid_eq(peer->user->uid, down->uid));
 }
 
 static bool bgdma_tell_some(struct bgdma_peer_down *down,
@@ -98,7 +100,7 @@ static bool bgdma_tell_some(struct bgdma_peer_down *down,
 	if (some)
 		bgdma_tell_one(down, peer, talked);
 	if (unlikely(READ_ONCE(peer->n_classes)) && !down->slot) {
-		bgdma_tree.peer_down(peer, &down->gone->who);
+		bgdma_tree.peer_down(peer, down->gone);
 		some = true;
 	}
 	bgdma_busy_put(&peer->busy);
@@ -114,7 +116,7 @@ static bool bgdma_tell_gates(struct bgdma_peer_down *down,
 	down->from = 0;
 	if (list_empty(&peer->gates) || !bgdma_busy_get(&peer->busy))
 		return false;
-	if (bgdma_gates_peer_down(peer, &down->gone->who, &from))
+	if (bgdma_gates_peer_down(peer, down->gone, &from))
 		down->from = from;
 	bgdma_busy_put(&peer->busy);
 	return true;
@@ -160,20 +162,19 @@ static void bgdma_tell_all(struct bgdma_peer_down *down,
 /**
  * bgdma_partition_tell() - whoever dealt with a context, or waits for it, is told
  * @part: partition
- * @gone: detached, or the stand-in for one behind a link (X-3)
+ * @gone: the context (X-3); nobody is busy with it any more: who exchanged something with
+ *	it just then is one of those who are told
+ * @uid: whose it was, or INVALID_UID
  *
  * Context: may sleep.
  */
-void bgdma_partition_tell(struct bgdma_partition *part, struct bgdma_ctx *gone)
+void bgdma_partition_tell(struct bgdma_partition *part,
+			  const struct bgdma_principal *gone, kuid_t uid)
 {
-	struct bgdma_peer_down down = { .part = part, .gone = gone };
+	struct bgdma_peer_down down = {
+		.part = part, .gone = gone, .uid = uid,
+	};
 
-	/*
-	 * Who exchanges something with it just now is one of them, and the pool's
-	 * threads may be in the last piece that it sends.
-	 */
-	bgdma_busy_wait(&gone->busy);
-	bgdma_ctx_leave_waiters(gone);
 	bgdma_tell_all(&down, bgdma_tell_some);
 	if (down.gates)
 		bgdma_tell_all(&down, bgdma_tell_gates);

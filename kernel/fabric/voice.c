@@ -536,22 +536,14 @@ static bool bgdma_news_true(const struct bgdma_news *news)
 static void bgdma_news_tell(const struct bgdma_news *news)
 {
 	const struct bgdma_wire_gone *gone = &news->gone;
-	struct bgdma_flows *flows = news->flows;
-	struct bgdma_ctx *ghost;
+	const struct bgdma_principal who = {
+		.rank = le32_to_cpu(gone->rank),
+		.ctx = le16_to_cpu(gone->ctx),
+		.incarnation = le32_to_cpu(gone->incarnation),
+	};
 
-	mutex_lock(&flows->mutex);
-	while ((ghost = bgdma_ghost_get(flows, news->kernel,
-					le32_to_cpu(gone->rank),
-					le16_to_cpu(gone->ctx),
-					le32_to_cpu(gone->incarnation))) ==
-	       ERR_PTR(-ENOMEM))
-		msleep(20);
-	if (!IS_ERR(ghost)) {
-		ghost->user->uid = make_kuid(&init_user_ns,
-					     le32_to_cpu(gone->uid));
-		bgdma_ghost_gone(flows, ghost);
-	}
-	mutex_unlock(&flows->mutex);
+	bgdma_ghost_gone(news->flows, news->kernel, &who,
+			 make_kuid(&init_user_ns, le32_to_cpu(gone->uid)));
 }
 
 static void bgdma_news_work(struct work_struct *work)
