@@ -21,8 +21,11 @@
 #define BGDMA_PLACES_MAX	131072
 /* A kernel speaks from its first node, which may be another some day. */
 #define BGDMA_VOICES_MAX	4
-/* Bytes of frames that wait: of a partition, shared by contexts. */
+/* Bytes of frames that wait: of a partition, shared by contexts; of all, by partitions. */
 #define BGDMA_RX_KEPT_MAX	(128L << 20)
+#define BGDMA_RX_KEPT_ALL	(256L << 20)
+
+static atomic_long_t bgdma_rx_kept_all;
 
 /* May who has so much have so much more? @all of them have @of. */
 static bool bgdma_share(long has, long more, long all, long of)
@@ -440,18 +443,21 @@ void bgdma_ghost_flow_end(struct bgdma_flows *flows, struct bgdma_rx_flow *flow)
  * @bytes: so much
  *
  * As with flows: the sender may have as much kept as is left for others, however many
- * FIFOs it has, and however little its receivers read.
+ * FIFOs it has, and however little its receivers read. So may all senders of a partition,
+ * however many partitions somebody has.
  *
  * Context: flow.lock held.
  */
 bool bgdma_ghost_keeps(const struct bgdma_rx_flow *flow, u32 bytes)
 {
 	const struct bgdma_ghost *g = bgdma_ghost_of(flow->s.ctx);
+	long all = atomic_long_read(&flow->ether->flows->kept);
 
 	lockdep_assert_held(&flow->lock);
-	return bgdma_share(atomic_long_read(&g->kept), bytes,
-			   atomic_long_read(&flow->ether->flows->kept),
-			   BGDMA_RX_KEPT_MAX);
+	return bgdma_share(atomic_long_read(&g->kept), bytes, all,
+			   BGDMA_RX_KEPT_MAX) &&
+	       bgdma_share(all, bytes, atomic_long_read(&bgdma_rx_kept_all),
+			   BGDMA_RX_KEPT_ALL);
 }
 
 /**
@@ -466,6 +472,7 @@ void bgdma_ghost_kept(const struct bgdma_rx_flow *flow, int bytes)
 	lockdep_assert_held(&flow->lock);
 	atomic_long_add(bytes, &bgdma_ghost_of(flow->s.ctx)->kept);
 	atomic_long_add(bytes, &flow->ether->flows->kept);
+	atomic_long_add(bytes, &bgdma_rx_kept_all);
 }
 
 /* --------------------------------------------------------------------- */
