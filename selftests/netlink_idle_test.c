@@ -213,6 +213,31 @@ TEST_F(data, x2_a_kernel_has_one_flow)
 	EXPECT_TRUE(all_bytes(self->e.mem.p, 64, 0));
 }
 
+/* A kernel's own, where something was refused and there was nothing to say. */
+TEST_F_TIMEOUT(data, x2_what_might_have_been_said_is_forgotten, 3 * IDLE_S)
+{
+	struct bgdma_desc d = d_gate(0, BGDMA_OP_EPOCH_BEGIN,
+				     self->closed.handle, 1, 0);
+	__u64 end = now_ns() + 2 * IDLE_S * 1000000000ULL;
+	struct bgdma_frame word = {};
+
+	add(&self->f, &d, 0, 0, 0);
+	REFUSED(BGDMA_E_RIGHTS);
+	ASSERT_TRUE(close_flow(self->sock, &self->f, 1, FIRST + 1));
+	while (now_ns() < end &&
+	       !next_frame(self->sock, BGDMA_FRAME_CLOSE, &word, sizeof(word)))
+		;
+	ASSERT_EQ(BGDMA_FRAME_CLOSE, word.type);
+	EXPECT_EQ(BGDMA_FLOW_KERNEL, word.flow);
+	EXPECT_EQ(BGDMA_CTX_ANY, word.flow_ctx);
+	EXPECT_EQ(WE, word.dst_rank);
+	EXPECT_EQ(word.psn, word.first);
+	/* It begins anew. */
+	data_new(&self->f, 6, FIRST);
+	add(&self->f, &d, 0, 0, 0);
+	REFUSED(BGDMA_E_RIGHTS);
+}
+
 /* One context with as many flows as it likes leaves some for another. */
 TEST_F_TIMEOUT(data, x2_there_are_flows_for_all, 300)
 {

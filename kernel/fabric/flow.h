@@ -243,6 +243,8 @@ struct bgdma_flow_key {
  * @gone: given back, and not in tx.flows any more
  * @unheard: of the voice: what was said was given up, and its kernel is to be, too
  * @whom: that kernel, or 0: no way led there
+ * @vow: of the voice: shared with what was promised by it, or NULL
+ * @stays: likewise: remote descriptors came from there that may be refused
  * @rcu: found under RCU
  */
 struct bgdma_tx_flow {
@@ -279,6 +281,8 @@ struct bgdma_tx_flow {
 	bool gone;
 	bool unheard;
 	u64 whom;
+	struct bgdma_vow *vow;
+	bool stays;
 	struct rcu_head rcu;
 };
 
@@ -591,6 +595,12 @@ bool bgdma_asked_answered(struct bgdma_ctx *ctx,
 			  const struct bgdma_answer *answer, u64 kernel);
 bool bgdma_asked_lost(struct bgdma_ctx *ctx, u64 kernel, u32 *bucket);
 void bgdma_asked_forget(struct bgdma_parting *parting);
+
+/* vow.c */
+bool bgdma_vow_get(struct bgdma_tx_flow *flow, struct sk_buff *skb);
+struct bgdma_vow *bgdma_vow_take(struct sk_buff *skb);
+void bgdma_vow_put(struct bgdma_vow *vow);
+bool bgdma_vow_kept(const struct bgdma_tx_flow *flow);
 
 /* voice.c */
 bool bgdma_voice_new(struct bgdma_flows *flows);

@@ -31,8 +31,15 @@ static bool bgdma_idle(const struct bgdma_tx_flow *flow)
 {
 	lockdep_assert_held(&flow->tx->lock);
 	return !flow->open && skb_queue_empty(&flow->unacked) &&
-	       time_after(jiffies, flow->heard + BGDMA_IDLE) &&
-	       !bgdma_sent_asked(flow->tx, flow->key.dst);
+	       time_after(jiffies, flow->heard + BGDMA_IDLE);
+}
+
+/* Does something wait for it all the same? */
+static bool bgdma_idle_asked(const struct bgdma_tx_flow *flow)
+{
+	if (flow->tx == flow->tx->ether->flows->voice)
+		return flow->unheard || bgdma_vow_kept(flow);
+	return bgdma_sent_asked(flow->tx, flow->key.dst);
 }
 
 /* If there is no memory the other end hears nothing. */
@@ -55,9 +62,21 @@ static void bgdma_idle_say(struct bgdma_tx_flow *flow)
 	__skb_queue_tail(&flow->tx->ready, skb);
 }
 
+/* As if it were used: it is not in the way of others. */
+static void bgdma_idle_keep(struct bgdma_tx_flow *flow)
+{
+	struct bgdma_tx *tx = flow->tx;
+
+	lockdep_assert_held(&tx->lock);
+	flow->heard = jiffies;
+	/* The first is the one that was really used last. */
+	if (!list_is_first(&flow->node, &tx->flows))
+		list_move(&flow->node, tx->flows.next);
+}
+
 /*
- * Give back at most so many, into @gone: how many there were. Those that were used last
- * are the first in the list.
+ * Give back at most so many, into @gone: how many were looked at for that. Those that
+ * were used last are the first in the list.
  */
 static u32 bgdma_idle_some(struct bgdma_tx *tx, u32 most, struct list_head *gone)
 {
@@ -68,21 +87,24 @@ static u32 bgdma_idle_some(struct bgdma_tx *tx, u32 most, struct list_head *gone
 	list_for_each_entry_safe_reverse(flow, prev, &tx->flows, node) {
 		if (n == most || !bgdma_idle(flow))
 			break;
+		n++;
+		if (bgdma_idle_asked(flow)) {
+			bgdma_idle_keep(flow);
+			continue;
+		}
 		bgdma_idle_say(flow);
 		flow->gone = true;
 		list_move(&flow->node, gone);
-		n++;
 	}
 	return n;
 }
 
-/*
- * A kernel's own flows stay: what it has to say must need no memory. So do those of the
- * combining network: by them it is found out that a neighbour is gone.
- */
+/* Those of the combining network stay: by them it is found out that a neighbour is gone. */
 static bool bgdma_idle_may(const struct bgdma_tx *tx)
 {
 	lockdep_assert_held(&tx->lock);
+	if (tx == tx->ether->flows->voice)
+		return !tx->dead;
 	return !tx->dead && tx->s && (tx->s->kind == BGDMA_KIND_INJ_FIFO ||
 				      tx->s->kind == BGDMA_KIND_RGET_QUEUE);
 }

@@ -158,6 +158,7 @@ static void bgdma_tx_flow_free(struct rcu_head *rcu)
 		container_of(rcu, struct bgdma_tx_flow, rcu);
 
 	bgdma_tx_put(flow->tx);
+	bgdma_vow_put(flow->vow);
 	kfree(flow);
 }
 

@@ -7,7 +7,7 @@
  * Who hears nothing waits for ever. So nothing is done that may make something be said
  * before there is memory for that, a promise: without it a packet is not dealt with
  * yet, and a remote descriptor is not begun. An answer that comes later has its promise
- * from the question; see bgdma_stream.promise.
+ * from the question; see bgdma_stream.promise, and vow.c.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -93,6 +93,34 @@ static struct bgdma_flow_key bgdma_voice_key(const struct bgdma_ether *ether,
 	};
 }
 
+/* @stays: the flow does, for good. */
+static struct sk_buff *bgdma_voice_promised(struct bgdma_ether *ether, u32 dst,
+					    bool stays)
+{
+	const struct bgdma_flow_key key = bgdma_voice_key(ether, dst);
+	struct bgdma_tx *tx = ether->flows->voice;
+	struct bgdma_tx_flow *flow;
+	struct sk_buff *skb;
+	bool there = true;
+
+	skb = bgdma_frame_new(sizeof(struct bgdma_wire_packet) +
+			      BGDMA_WIRE_ATOMIC);
+	if (!skb)
+		return NULL;
+	spin_lock(&tx->lock);
+	if (!tx->dead) {
+		flow = bgdma_tx_flow(tx, &key);
+		there = flow && bgdma_vow_get(flow, skb);
+		if (there && stays)
+			flow->stays = true;
+	}
+	spin_unlock(&tx->lock);
+	if (there)
+		return skb;
+	consume_skb(skb);
+	return NULL;
+}
+
 /**
  * bgdma_voice_promise() - memory for something that may have to be said
  * @ether: of the partition
@@ -104,23 +132,7 @@ static struct bgdma_flow_key bgdma_voice_key(const struct bgdma_ether *ether,
  */
 struct sk_buff *bgdma_voice_promise(struct bgdma_ether *ether, u32 dst)
 {
-	const struct bgdma_flow_key key = bgdma_voice_key(ether, dst);
-	struct bgdma_tx *tx = ether->flows->voice;
-	struct sk_buff *skb;
-	bool there;
-
-	skb = bgdma_frame_new(sizeof(struct bgdma_wire_packet) +
-			      BGDMA_WIRE_ATOMIC);
-	if (!skb)
-		return NULL;
-	spin_lock(&tx->lock);
-	/* It stays as long as the voice. */
-	there = tx->dead || bgdma_tx_flow(tx, &key);
-	spin_unlock(&tx->lock);
-	if (there)
-		return skb;
-	consume_skb(skb);
-	return NULL;
+	return bgdma_voice_promised(ether, dst, false);
 }
 
 /* @skb: promised for this node; @p: all but its bytes. */
@@ -133,6 +145,7 @@ static void bgdma_voice_say(struct bgdma_ether *ether, u32 dst,
 	struct bgdma_tx *tx = ether->flows->voice;
 	struct bgdma_wire_packet *to;
 	struct bgdma_tx_flow *flow;
+	struct bgdma_vow *vow = bgdma_vow_take(skb);
 
 	bgdma_frame_begin(skb, &key);
 	to = bgdma_frame_packet(skb);
@@ -149,6 +162,7 @@ static void bgdma_voice_say(struct bgdma_ether *ether, u32 dst,
 		kfree_skb(skb);
 	}
 	spin_unlock(&tx->lock);
+	bgdma_vow_put(vow);
 	/* Whoever refuses something may hold locks: others deliver what comes. */
 	bgdma_tx_send(tx, true);
 }
@@ -213,7 +227,8 @@ bool bgdma_voice_pledge(struct bgdma_stream *s)
 			 skb_queue_len(&tx->promised) > tx->head - tx->tail;
 		if (enough)
 			break;
-		skb = bgdma_voice_promise(ether, s->who.rank);
+		/* What is promised to one may be said to another then. */
+		skb = bgdma_voice_promised(ether, s->who.rank, true);
 		if (!skb)
 			break;
 		tx->sender = s->who.rank;
