@@ -140,27 +140,37 @@ static bool kept(int sock, struct data_frame *f, const struct bgdma_desc *d,
 	return memcmp(ack.ack.sack, none, sizeof(none));
 }
 
+/*
+ * As many flows as are kept of one context, each as much as there is room for: how many.
+ * Frames are the socket's until they are dealt with.
+ */
+static uint32_t keep_all(int sock, struct data_frame *f, const struct region *mem)
+{
+	struct bgdma_desc d = put_to(mem, 0, 4096);
+	int room = 512 << 20;
+	uint32_t n, i;
+
+	must(setsockopt(sock, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) ?
+		     -errno : 0);
+	for (n = 0; n < FLOWS && kept(sock, f, &d, 0, 100 + n); n++) {
+		data_new(f, 1000 + n, FIRST + 1);
+		add(f, &d, 0, 4096, 0x33);
+		must(send_data(sock, f) ? 0 : -EIO);
+		for (i = 2; i < 250; i++) {
+			f->frame.psn = FIRST + i;
+			frame_seal(&f->frame);
+			must(send_sealed(sock, f) ? 0 : -EIO);
+		}
+	}
+	return n;
+}
+
 TEST_F_TIMEOUT(longer, x2_what_is_kept_has_an_end, 300)
 {
 	struct bgdma_desc d = put_to(&self->e.mem, 0, 4096);
 	struct data_frame *f = &self->f;
-	int room = 512 << 20;
-	uint32_t n, i;
+	uint32_t n = keep_all(self->sock, f, &self->e.mem), i;
 
-	/* They are the socket's until they are dealt with. */
-	ASSERT_EQ(0, setsockopt(self->sock, SOL_SOCKET, SO_SNDBUFFORCE, &room,
-				sizeof(room)));
-	ASSERT_TRUE(kept(self->sock, f, &d, 0, 100));
-	for (n = 1; n < FLOWS && kept(self->sock, f, &d, 0, 100 + n); n++) {
-		data_new(f, 1000 + n, FIRST + 1);
-		add(f, &d, 0, 4096, 0x33);
-		ASSERT_TRUE(send_data(self->sock, f));
-		for (i = 2; i < 250; i++) {
-			f->frame.psn = FIRST + i;
-			frame_seal(&f->frame);
-			ASSERT_TRUE(send_sealed(self->sock, f));
-		}
-	}
 	EXPECT_GT(FLOWS, n);
 	/* However much one context has there, others have as much. */
 	for (i = 0; i < 20; i++)
@@ -174,6 +184,71 @@ TEST_F_TIMEOUT(longer, x2_what_is_kept_has_an_end, 300)
 		ASSERT_TRUE(dealt(self->sock, 7, FIRST + i + 1, &self->ack));
 		EXPECT_TRUE(all_bytes(self->e.mem.p, 8, (uint8_t)(0x40 + i)));
 	}
+}
+
+/* In a partition of its own, in a network namespace of its own. */
+static int keep_apart(void *arg)
+{
+	struct hello_frame hello;
+	struct data_frame f;
+	struct link l;
+	struct end e;
+	int sock;
+
+	if (unshare(CLONE_NEWNET) || rt_veth() ||
+	    line_to_us(&l, &sock, &hello, &e))
+		return 1;
+	*(volatile uint32_t *)arg = 1 + keep_all(sock, &f, &e.mem);
+	return pause();
+}
+
+/* How many flows does one keep that comes now, and goes? */
+static uint32_t keeps_apart(volatile uint32_t *n)
+{
+	pid_t pid;
+
+	*n = 0;
+	pid = start_child(keep_apart, (void *)n);
+	must(until(*n) || until(*n) ? 0 : -ETIME);
+	kill_child(pid, SIGKILL);
+	return *n;
+}
+
+#define APART	4
+
+FIXTURE(apart) {
+	pid_t pid[APART];
+	volatile uint32_t *n;	/* flows of each, and one */
+};
+
+FIXTURE_SETUP(apart)
+{
+	self->n = shared(APART * sizeof(*self->n));
+}
+
+FIXTURE_TEARDOWN(apart)
+{
+}
+
+/* One alone keeps a quarter of what all may; the last has half of what is left. */
+TEST_F_TIMEOUT(apart, x2_what_all_partitions_keep_has_an_end, 300)
+{
+	volatile uint32_t *n = self->n;
+	uint32_t most;
+	int i;
+
+	for (i = 0; i < APART; i++) {
+		self->pid[i] = start_child(keep_apart, (void *)&n[i]);
+		EXPECT_TRUE(until(n[i]) || until(n[i]));
+		TH_LOG("%u flows", n[i]);
+	}
+	EXPECT_LT(4, n[0]);
+	EXPECT_LT(n[APART - 1], n[0] * 3 / 4);
+	most = n[0];
+	while (i--)
+		kill_child(self->pid[i], SIGKILL);
+	/* Of what is gone nothing is kept, before long. */
+	EXPECT_TRUE(until(keeps_apart(&n[0]) >= most));
 }
 
 TEST_HARNESS_MAIN

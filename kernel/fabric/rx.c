@@ -171,6 +171,8 @@ static bool bgdma_rx_keep(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 		kfree_skb(skb);
 		return false;
 	}
+	/* A socket that it came from would keep its namespace, and that this flow. */
+	skb_orphan(skb);
 	bgdma_rx_kept(flow, skb->truesize);
 	bgdma_rx_insert(flow, skb);
 	/* One before it is missing; and now and then, as long as that is so. */
