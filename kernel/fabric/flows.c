@@ -51,6 +51,9 @@ static void bgdma_kernel_left(struct bgdma_ether *ether, u64 number,
 
 			if (rank % 1024 == 0)
 				cond_resched();
+			/* Who is in it hears of the partition's end. */
+			if (READ_ONCE(ether->part->dead))
+				return;
 			if (home && home != number) {
 				goes_on = false;
 				continue;
