@@ -89,7 +89,8 @@ static __u64 sensible(struct machine *m, struct file *f, enum sort sort,
 	case C_RIGHTS:
 		return OF(c, 0x3ff, BGDMA_RIGHT_ACCEPT, BGDMA_RIGHT_INJECT,
 			  BGDMA_RIGHT_COUNT, PEER_RW, BGDMA_RIGHT_READ,
-			  BGDMA_RIGHT_WRITE, BGDMA_RIGHT_FETCH);
+			  BGDMA_RIGHT_WRITE, BGDMA_RIGHT_FETCH,
+			  PEER_RW | BGDMA_RIGHT_ATOMIC | BGDMA_RIGHT_EPOCH);
 	case C_LOCAL:
 		return OF(c, LOCAL_RW, LOCAL_RW, BGDMA_LOCAL_READ,
 			  BGDMA_LOCAL_WRITE, PEER_RW);
@@ -130,6 +131,10 @@ static __u64 sensible(struct machine *m, struct file *f, enum sort sort,
 		return thing(f, GRANTS, c);
 	case C_OBJECT:
 		return any_thing(f, c);
+	case C_SOME_INCARNATION:
+		return c % 2 ? m->file[c / 2 % FILES].at.incarnation : 0;
+	case C_INCARNATION:
+		return m->file[c % FILES].at.incarnation;
 	case C_VALUE:
 		return OF(c, 0, 1, 64, 128, 4096, (__u64)-1, 16, 17);
 	}

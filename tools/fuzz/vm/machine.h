@@ -68,7 +68,8 @@ enum sort {
 	C_COUNTER_KIND, C_COUNT, C_ENTRIES, C_BYTES, C_QUOTA, C_MS, C_ROOM,
 	C_RIGHTS, C_LOCAL, C_ADDR, C_LENGTH, C_OFFSET, C_NS, C_FD, C_SEQ,
 	C_FLAG, C_INJ, C_REC, C_QUEUE, C_INJ_SLOT, C_REC_SLOT, C_INJ_COUNTER,
-	C_REC_COUNTER, C_REGION, C_GRANT, C_OBJECT, C_VALUE
+	C_REC_COUNTER, C_REGION, C_GRANT, C_OBJECT, C_VALUE, C_INCARNATION,
+	C_SOME_INCARNATION
 };
 
 /* An argument of that sort for a call on @f. */
@@ -83,6 +84,7 @@ const char *choose_name(uint8_t choice);
 
 #define IOCTLS		26
 
+const char *ioctl_name(unsigned int which);
 void call_ioctl(struct machine *m, struct file *f, unsigned int which,
 		const uint8_t *choice);
 void call_uring(struct machine *m, struct file *f, const uint8_t *choice);

@@ -5,9 +5,9 @@
  *
  *	bgdma-fuzz [-n PROGRAMS] [-t SECONDS] [-s SEED] [-c FILE] [-r FILE]
  *
- * -c names a file of programs to begin with, one a line; what was kept is
- * printed at the end in the same way, behind "keep". -r runs a file's and no
- * other. Each program is told to the kernel's log before it runs: the last one
+ * -c names a file of programs to begin with, one a line, with the names of their
+ * calls; what was kept is printed at the end in the same way, behind "keep". -r runs
+ * a file's and no other. Each program is told to the kernel's log before it runs: the last one
  * there is to blame for what follows, with those before it in its process.
  *
  * It fails when there is no coverage at all, or a process that cannot be
@@ -244,28 +244,35 @@ static bool run(struct fuzzer *f, struct program *p)
 	return end_orphans();
 }
 
-static bool read_seeds(struct fuzzer *f, const char *name)
+/* @logged: it may be from the kernel's log, as this program wrote it. */
+static bool read_seeds(struct fuzzer *f, const char *name, bool logged)
 {
 	FILE *file = fopen(name, "re");
-	char line[PROGRAM_TEXT + 8];
+	char line[PROGRAM_LINE + 8];
+	bool good = true;
 
 	if (!file) {
 		perror(name);
 		return false;
 	}
-	while (f->seeds < CORPUS_MAX && fgets(line, sizeof(line), file))
-		f->seeds += program_parse(&f->seed[f->seeds], line);
+	while (good && f->seeds < CORPUS_MAX && fgets(line, sizeof(line), file)) {
+		good = (logged || strchr(line, ' ')) &&
+		       program_parse(&f->seed[f->seeds], line);
+		f->seeds++;
+	}
+	if (!good)
+		fprintf(stderr, "%s:%zu: no program\n", name, f->seeds);
 	fclose(file);
-	return true;
+	return good;
 }
 
 static int report(struct fuzzer *f)
 {
-	char text[PROGRAM_TEXT];
+	char text[PROGRAM_LINE];
 	size_t i;
 
 	for (i = 0; i < f->corpus_size; i++) {
-		program_print(&f->corpus[i], text);
+		program_write(&f->corpus[i], text);
 		printf("keep %s\n", text);
 	}
 	printf("fuzz: %lu programs, %lu killed, %zu kept, %zu blocks, %zu steps\n",
@@ -293,10 +300,10 @@ static bool options(struct fuzzer *f, int argc, char **argv)
 			f->random.state = strtoull(optarg, NULL, 0);
 			break;
 		case 'c':
-			good = read_seeds(f, optarg);
+			good = read_seeds(f, optarg, false);
 			break;
 		case 'r':
-			good = read_seeds(f, optarg);
+			good = read_seeds(f, optarg, true);
 			f->only_seeds = true;
 			break;
 		default:

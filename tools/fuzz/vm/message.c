@@ -7,6 +7,9 @@
 #include "../../../selftests/netlink_util.h"
 #include "machine.h"
 
+/* Of a partition. */
+#define KEY_BYTES	16
+
 static int family;
 
 bool partition_make(const char *name, const struct bgdma_run *run)
@@ -32,20 +35,23 @@ bool partition_make(const char *name, const struct bgdma_run *run)
 	return good;
 }
 
-/* The type of an attribute: most are 32 bits wide. */
+/* One of a type that partitions, who have most, know: most are 32 bits wide. */
 static void put(struct machine *m, struct file *f, struct nl_msg *msg,
 		bool partition, const uint8_t *choice)
 {
 	static const enum sort sorts[] = {
 		C_COUNT, C_COUNT, C_RANK, C_CTX, C_KIND, C_VALUE, C_ROOM, C_ZERO
 	};
-	int type = 1 + choice[0] % 16;
+	int type = 1 + choice[0] % BGDMA_A_PARTITION_MAX;
 	__u64 v = choose(m, f, sorts[choice[1] % 8], choice[2]);
 
 	if (type == 1 && choice[1] < CHOICE_ODD)
 		nla_put_string(msg, type, choose_name(choice[2]));
 	else if (partition && type == BGDMA_A_PARTITION_POLL_NS)
 		nla_put_u64(msg, type, v);
+	else if (partition && type == BGDMA_A_PARTITION_KEY)
+		nla_put(msg, type, choice[2] % 8 ? KEY_BYTES : choice[2],
+			m->program);
 	else if (choice[1] >= CHOICE_ODD)
 		nla_put(msg, type, (int)(v % 64), m->program);
 	else

@@ -148,20 +148,74 @@ void program_print(const struct program *p, char *text)
 		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 }
 
-bool program_parse(struct program *p, const char *text)
+void program_write(const struct program *p, char *text)
 {
-	uint8_t *bytes = (uint8_t *)p;
-	size_t length = strcspn(text, " \n"), i;
-	unsigned int byte;
+	int i, j;
 
-	memset(p, 0, sizeof(*p));
-	if (length % 2 || length / 2 > sizeof(*p))
-		return false;
-	for (i = 0; i < length / 2; i++) {
-		if (sscanf(text + 2 * i, "%2x", &byte) != 1)
-			return false;
+	text += sprintf(text, "%02x", p->ground);
+	for (i = 0; i < p->calls; i++) {
+		const struct call *c = &p->call[i];
+
+		text += sprintf(text, " %.*s:%u:", CALL_NAME_MAX,
+				call_name(c->op), c->file);
+		for (j = 0; j < CHOICES; j++)
+			text += sprintf(text, "%02x", c->choice[j]);
+	}
+}
+
+/* @count bytes of two digits each; what follows, or NULL. */
+static const char *parse_bytes(uint8_t *bytes, size_t count, const char *text)
+{
+	unsigned int byte;
+	size_t i;
+	int n;
+
+	for (i = 0; i < count; i++, text += 2) {
+		if (sscanf(text, "%2x%n", &byte, &n) != 1 || n != 2)
+			return NULL;
 		bytes[i] = (uint8_t)byte;
 	}
-	return p->calls >= 1 && p->calls <= CALLS_MAX &&
-	       length / 2 == program_bytes(p);
+	return text;
+}
+
+static const char *parse_call(struct call *c, const char *text)
+{
+	size_t name = strcspn(text, ":");
+	int op = call_named(text, name), n;
+	unsigned int file;
+
+	if (op < 0 || sscanf(text + name, ":%u:%n", &file, &n) != 1 ||
+	    file > UINT8_MAX)
+		return NULL;
+	c->op = (uint8_t)op;
+	c->file = (uint8_t)file;
+	return parse_bytes(c->choice, CHOICES, text + name + n);
+}
+
+static bool parse_named(struct program *p, const char *text)
+{
+	text = parse_bytes(&p->ground, 1, text);
+	while (text && *text == ' ' && p->calls < CALLS_MAX)
+		text = parse_call(&p->call[p->calls++], text + 1);
+	return text && p->calls && !*text;
+}
+
+bool program_parse(struct program *p, const char *text)
+{
+	size_t length = strcspn(text, "\n");
+
+	memset(p, 0, sizeof(*p));
+	if (memchr(text, ' ', length)) {
+		char line[PROGRAM_LINE];
+
+		if (length >= sizeof(line))
+			return false;
+		memcpy(line, text, length);
+		line[length] = '\0';
+		return parse_named(p, line);
+	}
+	return length / 2 >= offsetof(struct program, call) &&
+	       length / 2 <= sizeof(*p) && length % 2 == 0 &&
+	       parse_bytes((uint8_t *)p, length / 2, text) && p->calls >= 1 &&
+	       p->calls <= CALLS_MAX && length / 2 == program_bytes(p);
 }

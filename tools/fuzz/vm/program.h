@@ -53,10 +53,26 @@ void program_random(struct program *p, struct random *r);
 /* Change it in one to four places; parts may come from @other. */
 void program_mutate(struct program *p, const struct program *other,
 		    struct random *r);
-/* Two digits a byte, and back: false when that is no program. */
+/* Two digits a byte: short, for the kernel's log. */
 #define PROGRAM_TEXT	(2 * sizeof(struct program) + 1)
 void program_print(const struct program *p, char *text);
+/*
+ * To be kept: the ground, and of each call its name, which says the same when there are
+ * more calls, its file and its choices:
+ *
+ *	02 GRANT:1:0203... inject:0:0001...
+ */
+#define CALL_NAME_MAX	16
+#define PROGRAM_LINE	(4 + CALLS_MAX * (CALL_NAME_MAX + 8 + 2 * CHOICES))
+void program_write(const struct program *p, char *text);
+/* Either of them: false when that is no program. */
 bool program_parse(struct program *p, const char *text);
+
+/* ---- run.c: names of calls ------------------------------------------- */
+
+const char *call_name(uint8_t op);
+/* The first that has it, or -1. */
+int call_named(const char *name, size_t length);
 
 /* ---- run.c: running them --------------------------------------------- */
 

@@ -152,19 +152,47 @@ static void call_fork(struct machine *m, int next, const uint8_t *choice)
 
 typedef void call_fn(struct machine *m, struct file *f, const uint8_t *choice);
 
+#define CALL(name)	{ #name, call_##name }
+
 /* Behind the ioctls; what matters most is there more than once. */
-static call_fn *const others[] = {
-	call_inject, call_inject, call_inject, call_inject, call_inject,
-	call_inject, call_prepare, call_prepare, call_tail, call_drain,
-	call_drain, call_map, call_remap, call_poke, call_poke, call_scribble,
-	call_uring, call_uring, call_netlink, call_netlink, call_netlink,
-	call_open, call_close, call_poll, call_pause, call_user, call_fail,
-	call_group, call_class, call_class, call_link, call_frame, call_frame,
+static const struct {
+	const char *name;
+	call_fn *fn;
+} others[] = {
+	CALL(inject), CALL(inject), CALL(inject), CALL(inject), CALL(inject),
+	CALL(inject), CALL(prepare), CALL(prepare), CALL(tail), CALL(drain),
+	CALL(drain), CALL(map), CALL(remap), CALL(poke), CALL(poke),
+	CALL(scribble), CALL(uring), CALL(uring), CALL(netlink), CALL(netlink),
+	CALL(netlink), CALL(open), CALL(close), CALL(poll), CALL(pause),
+	CALL(user), CALL(fail), CALL(group), CALL(class), CALL(class),
+	CALL(link), CALL(frame), CALL(frame),
 };
 
 #define OTHERS		(sizeof(others) / sizeof(others[0]))
 
 enum { OP_THREAD = IOCTLS + OTHERS, OP_FORK, OP_DIE, OPS };
+
+const char *call_name(uint8_t op)
+{
+	static const char *const last[] = { "thread", "fork", "die" };
+	unsigned int which = op % OPS;
+
+	if (which < IOCTLS)
+		return ioctl_name(which);
+	return which < OP_THREAD ? others[which - IOCTLS].name :
+				   last[which - OP_THREAD];
+}
+
+int call_named(const char *name, size_t length)
+{
+	unsigned int op;
+
+	for (op = 0; op < OPS; op++)
+		if (strlen(call_name((uint8_t)op)) == length &&
+		    !memcmp(call_name((uint8_t)op), name, length))
+			return (int)op;
+	return -1;
+}
 
 static void run_calls(struct machine *m, int from, int count)
 {
@@ -178,7 +206,7 @@ static void run_calls(struct machine *m, int from, int count)
 		if (op < IOCTLS)
 			call_ioctl(m, f, op, c->choice);
 		else if (op < OP_THREAD)
-			others[op - IOCTLS](m, f, c->choice);
+			others[op - IOCTLS].fn(m, f, c->choice);
 		else if (op == OP_THREAD)
 			call_thread(m, i + 1, c->choice);
 		else if (op == OP_FORK)
