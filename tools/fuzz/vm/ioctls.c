@@ -28,11 +28,11 @@ struct request {
 #define M(type, name, sort)						\
 	{ offsetof(struct type, name), sizeof(((struct type *)0)->name), sort }
 
-#define REQUEST(name)	BGDMA_IOC_##name, #name
+#define REQUEST(name, ...)	{ BGDMA_IOC_##name, #name, __VA_ARGS__ }
 
 static const struct request requests[] = {
-	{ REQUEST(QUERY), {} },
-	{ REQUEST(ATTACH), {
+	REQUEST(QUERY, {}),
+	REQUEST(ATTACH, {
 		M(bgdma_attach, rank, C_RANK), M(bgdma_attach, ctx, C_CTX),
 		M(bgdma_attach, inj_fifos, C_ROOM),
 		M(bgdma_attach, rec_fifos, C_ROOM),
@@ -42,55 +42,55 @@ static const struct request requests[] = {
 		M(bgdma_attach, events, C_ROOM),
 		M(bgdma_attach, flags, C_ZERO),
 		M(bgdma_attach, resv, C_ZERO), M(bgdma_attach, resv1, C_ZERO),
-	} },
-	{ REQUEST(INJ_CREATE), {
+	}),
+	REQUEST(INJ_CREATE, {
 		M(bgdma_inj_create, id, C_NEW_ID),
 		M(bgdma_inj_create, entries, C_ENTRIES),
 		M(bgdma_inj_create, flags, C_ZERO),
-	} },
-	{ REQUEST(REC_CREATE), {
+	}),
+	REQUEST(REC_CREATE, {
 		M(bgdma_rec_create, id, C_NEW_ID),
 		M(bgdma_rec_create, bytes, C_BYTES),
 		M(bgdma_rec_create, flags, C_ZERO),
-	} },
-	{ REQUEST(RGQ_CREATE), {
+	}),
+	REQUEST(RGQ_CREATE, {
 		M(bgdma_rgq_create, id, C_NEW_ID),
 		M(bgdma_rgq_create, quota, C_QUOTA),
 		M(bgdma_rgq_create, senders, C_COUNT),
 		M(bgdma_rgq_create, timeout_ms, C_MS),
 		M(bgdma_rgq_create, flags, C_ZERO),
-	} },
-	{ REQUEST(FIFO_DESTROY), {
+	}),
+	REQUEST(FIFO_DESTROY, {
 		M(bgdma_fifo_destroy, kind, C_FIFO_KIND),
 		M(bgdma_fifo_destroy, id, C_INJ),
 		M(bgdma_fifo_destroy, resv, C_ZERO),
-	} },
-	{ REQUEST(COUNTER_ALLOC), {
+	}),
+	REQUEST(COUNTER_ALLOC, {
 		M(bgdma_counter_alloc, kind, C_COUNTER_KIND),
 		M(bgdma_counter_alloc, count, C_COUNT),
 		M(bgdma_counter_alloc, flags, C_FLAG),
 		M(bgdma_counter_alloc, resv, C_ZERO),
-	} },
-	{ REQUEST(COUNTER_FREE), {
+	}),
+	REQUEST(COUNTER_FREE, {
 		M(bgdma_counter_free, kind, C_COUNTER_KIND),
 		M(bgdma_counter_free, first, C_REC_SLOT),
 		M(bgdma_counter_free, count, C_COUNT),
-	} },
-	{ REQUEST(REGION_PIN), {
+	}),
+	REQUEST(REGION_PIN, {
 		M(bgdma_region_pin, rights, C_LOCAL),
 		M(bgdma_region_pin, addr, C_ADDR),
 		M(bgdma_region_pin, length, C_LENGTH),
 		M(bgdma_region_pin, resv, C_ZERO),
-	} },
-	{ REQUEST(REGION_ALLOC), {
+	}),
+	REQUEST(REGION_ALLOC, {
 		M(bgdma_region_alloc, rights, C_LOCAL),
 		M(bgdma_region_alloc, length, C_LENGTH),
 		M(bgdma_region_alloc, resv, C_ZERO),
-	} },
-	{ REQUEST(REGION_FREE), {
+	}),
+	REQUEST(REGION_FREE, {
 		M(bgdma_region_free, handle, C_REGION),
-	} },
-	{ REQUEST(GRANT), {
+	}),
+	REQUEST(GRANT, {
 		M(bgdma_grant, kind, C_KIND), M(bgdma_grant, object, C_OBJECT),
 		M(bgdma_grant, count, C_COUNT), M(bgdma_grant, rank, C_RANK),
 		M(bgdma_grant, ctx, C_CTX),
@@ -98,22 +98,22 @@ static const struct request requests[] = {
 		M(bgdma_grant, rights, C_RIGHTS), M(bgdma_grant, lo, C_ZERO),
 		M(bgdma_grant, hi, C_OFFSET), M(bgdma_grant, resv, C_ZERO),
 		M(bgdma_grant, resv1, C_ZERO),
-	} },
-	{ REQUEST(REVOKE), {
+	}),
+	REQUEST(REVOKE, {
 		M(bgdma_revoke, id, C_GRANT),
-	} },
-	{ REQUEST(GROUP_BIND), {
+	}),
+	REQUEST(GROUP_BIND, {
 		M(bgdma_group_bind, group, C_COUNT),
 		M(bgdma_group_bind, count, C_COUNT),
 		M(bgdma_group_bind, slots, C_ADDR),
 		M(bgdma_group_bind, members, C_ADDR),
 		M(bgdma_group_bind, member_count, C_COUNT),
 		M(bgdma_group_bind, flags, C_ZERO),
-	} },
-	{ REQUEST(GROUP_UNBIND), {
+	}),
+	REQUEST(GROUP_UNBIND, {
 		M(bgdma_group_unbind, group, C_COUNT),
-	} },
-	{ REQUEST(CLASS_BIND), {
+	}),
+	REQUEST(CLASS_BIND, {
 		M(bgdma_class_bind, number, C_COUNT),
 		M(bgdma_class_bind, instance, C_COUNT),
 		M(bgdma_class_bind, rank, C_RANK),
@@ -122,52 +122,52 @@ static const struct request requests[] = {
 		M(bgdma_class_bind, packet, C_ZERO),
 		M(bgdma_class_bind, window, C_ZERO),
 		M(bgdma_class_bind, flags, C_FLAG),
-	} },
-	{ REQUEST(CLASS_UNBIND), {
+	}),
+	REQUEST(CLASS_UNBIND, {
 		M(bgdma_class_unbind, number, C_COUNT),
 		M(bgdma_class_unbind, flags, C_FLAG),
 		M(bgdma_class_unbind, resv, C_ZERO),
-	} },
-	{ REQUEST(GATE), {
+	}),
+	REQUEST(GATE, {
 		M(bgdma_gate, region, C_REGION),
 		M(bgdma_gate, epochs, C_COUNT),
 		M(bgdma_gate, flags, C_FLAG),
-	} },
-	{ REQUEST(EPOCHS), {
+	}),
+	REQUEST(EPOCHS, {
 		M(bgdma_epochs, region, C_REGION),
 		M(bgdma_epochs, count, C_COUNT),
 		M(bgdma_epochs, epochs, C_ADDR),
 		M(bgdma_epochs, flags, C_ZERO),
-	} },
-	{ REQUEST(EPOCH_ALLOW), {
+	}),
+	REQUEST(EPOCH_ALLOW, {
 		M(bgdma_epoch_allow, region, C_REGION),
 		M(bgdma_epoch_allow, epoch, C_COUNT),
 		M(bgdma_epoch_allow, incarnation, C_INCARNATION),
 		M(bgdma_epoch_allow, flags, C_ZERO),
 		M(bgdma_epoch_allow, rank, C_RANK),
-	} },
-	{ REQUEST(EVENT_BIND), {
+	}),
+	REQUEST(EVENT_BIND, {
 		M(bgdma_event_bind, kind, C_KIND),
 		M(bgdma_event_bind, object, C_OBJECT),
 		M(bgdma_event_bind, eventfd, C_FD),
 		M(bgdma_event_bind, flags, C_ZERO),
 		M(bgdma_event_bind, resv, C_ZERO),
-	} },
-	{ REQUEST(CLEAR_ERROR), {
+	}),
+	REQUEST(CLEAR_ERROR, {
 		M(bgdma_clear_error, kind, C_FIFO_KIND),
 		M(bgdma_clear_error, object, C_INJ),
 		M(bgdma_clear_error, flags, C_FLAG),
-	} },
-	{ REQUEST(CANCEL), {
+	}),
+	REQUEST(CANCEL, {
 		M(bgdma_cancel, fifo, C_INJ), M(bgdma_cancel, first, C_SEQ),
 		M(bgdma_cancel, last, C_SEQ), M(bgdma_cancel, flags, C_ZERO),
-	} },
-	{ REQUEST(WAIT), {
+	}),
+	REQUEST(WAIT, {
 		M(bgdma_wait, conditions, C_ADDR), M(bgdma_wait, count, C_COUNT),
 		M(bgdma_wait, timeout_ns, C_NS), M(bgdma_wait, flags, C_ZERO),
-	} },
-	{ REQUEST(DOORBELL), {} },
-	{ REQUEST(NOTIFY), {} },
+	}),
+	REQUEST(DOORBELL, {}),
+	REQUEST(NOTIFY, {}),
 };
 
 _Static_assert(sizeof(requests) / sizeof(requests[0]) == IOCTLS, "all ioctls");
