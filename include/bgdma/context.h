@@ -161,6 +161,8 @@ static inline int bgdma_query(struct bgdma_query *query)
  * One system call. Without the flag the caller runs a small budget of its own
  * context's descriptors before the engine's threads take over.
  *
+ * What could not be rung is rung again by the next call that waits.
+ *
  * Thread safety: any thread.
  * Return: 0; -ENODEV the partition is gone; -EPERM after fork().
  */

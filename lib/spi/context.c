@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "doorbell.h"
 #include "internal.h"
 
 #define SPIN_NS_DEFAULT		20000
@@ -250,7 +251,18 @@ int bgdma_doorbell(struct bgdma_ctx *ctx, unsigned int flags)
 	long ret = syscall(SYS_ioctl, ctx->view.fd, BGDMA_IOC_DOORBELL,
 			   (unsigned long)flags);
 
-	return ret < 0 ? -errno : 0;
+	if (bgdma_likely(!ret))
+		return 0;
+	bgdma_store_relaxed(&ctx->unrung, true);
+	return -errno;
+}
+
+int ctx_ring_again(struct bgdma_ctx *ctx)
+{
+	if (bgdma_likely(!bgdma_load_relaxed(&ctx->unrung)))
+		return 0;
+	bgdma_store_relaxed(&ctx->unrung, false);
+	return bgdma_doorbell(ctx, 0);
 }
 
 int ctx_fifo_destroy(struct bgdma_ctx *ctx, uint32_t kind, uint32_t id)

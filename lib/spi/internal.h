@@ -39,6 +39,7 @@ struct bgdma_ctx {
 	void *area[BGDMA_AREA_COUNT];
 	pid_t owner;				/* others only inherited it */
 	uint32_t spin_ns;
+	bool unrung;				/* a doorbell failed since */
 
 	pthread_mutex_t lock;			/* protects @objects */
 	struct object *objects;

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <time.h>
 
+#include "doorbell.h"
 #include "internal.h"
 
 #define NS_PER_S	1000000000LL
@@ -49,8 +50,10 @@ int bgdma_wait(struct bgdma_ctx *ctx, const struct bgdma_condition *conditions,
 		.count = count,
 		.timeout_ns = timeout_ns,
 	};
-	int ret = ctx_ioctl(ctx, BGDMA_IOC_WAIT, &wait);
+	int ret = ctx_ring_again(ctx);
 
+	if (!ret)
+		ret = ctx_ioctl(ctx, BGDMA_IOC_WAIT, &wait);
 	if (ret == -ETIME)
 		return -ETIMEDOUT;
 	return ret < 0 ? ret : (int)wait.ready;
@@ -85,6 +88,9 @@ int wait_until(const struct waiter *waiter, enum bgdma_wait_mode mode,
 		return -ENODEV;
 	if (timeout_ns == 0)
 		return -ETIMEDOUT;
+	ret = ctx_ring_again(waiter->ctx);
+	if (ret)
+		return ret;
 
 	now = now_ns();
 	deadline = later(now, timeout_ns);
@@ -200,14 +206,18 @@ static int wait_by_ring(struct bgdma_ctx *ctx, int64_t timeout_ns)
 
 int bgdma_ctx_wait(struct bgdma_ctx *ctx, int64_t timeout_ns)
 {
-	int ret = -EIO;
+	int ret;
 
 	if (bgdma_ctx_dead(ctx))
 		return -ENODEV;
+	ret = ctx_ring_again(ctx);
+	if (ret)
+		return ret;
 	/* A look needs no ring; nor does a second thread. */
 	if (timeout_ns == 0 || pthread_mutex_trylock(&ctx->ring_lock))
 		return wait_by_poll(ctx, timeout_ns);
 
+	ret = -EIO;
 	if (ctx->ring_state == RING_NONE)
 		ctx->ring_state = io_uring_queue_init(RING_ENTRIES, &ctx->ring,
 						      0) ?

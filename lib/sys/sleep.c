@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../spi/doorbell.h"
 #include "internal.h"
 
 #define SPIN_LOOKS	32	/* between two looks at the clock */
@@ -89,9 +90,11 @@ static int kernel_poll(struct bgdma_endpoint *ep, int64_t timeout_ns)
 		.tv_sec = timeout_ns / NS_PER_S,
 		.tv_nsec = timeout_ns % NS_PER_S,
 	};
-	int ret = ppoll(pfd, ep->many ? 2 : 1, timeout_ns < 0 ? NULL : &ts,
-			NULL);
+	int ret = ctx_ring_again(ep->ctx);
 
+	if (ret)
+		return ret;
+	ret = ppoll(pfd, ep->many ? 2 : 1, timeout_ns < 0 ? NULL : &ts, NULL);
 	if (ret < 0)
 		return -errno;
 	if (pfd[0].revents & (POLLHUP | POLLNVAL))
