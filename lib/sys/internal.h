@@ -590,6 +590,19 @@ bool channel_ready(struct bgdma_endpoint *ep, struct channel *ch,
 struct bgdma_desc *channel_take(struct bgdma_endpoint *ep, struct channel *ch,
 				uint64_t bytes, const struct sent *what,
 				struct bgdma_transfer *t, char **copy);
+
+/*
+ * bgdma_inj_submit(), whose descriptors are in the ring though the doorbell could not
+ * be rung: that is done again before a wait. Who was told that it failed would send it
+ * twice.
+ */
+static inline int channel_submit(struct channel *ch)
+{
+	int ret = bgdma_inj_submit(ch->fifo);
+
+	return bgdma_unlikely(ret == -ENODEV) ? ret : 0;
+}
+
 #define CHANNELS_MAX	64	/* of each way */
 
 /* Those of the control way come first, as many of the data way follow. */
