@@ -329,7 +329,7 @@ static int chain_fill(struct bgdma_endpoint *ep, struct request *r)
 	t.to.offset = r->rts.chain_offset;
 	t.cookie = tokens_make(r->rts.token, r->token);
 	bgdma_desc_put(desc, &t);
-	return channel_submit(ch);
+	return channel_submit(ep, ch);
 }
 
 int chain_send(struct bgdma_endpoint *ep, struct request *r)

@@ -591,18 +591,6 @@ struct bgdma_desc *channel_take(struct bgdma_endpoint *ep, struct channel *ch,
 				uint64_t bytes, const struct sent *what,
 				struct bgdma_transfer *t, char **copy);
 
-/*
- * bgdma_inj_submit(), whose descriptors are in the ring though the doorbell could not
- * be rung: that is done again before a wait. Who was told that it failed would send it
- * twice.
- */
-static inline int channel_submit(struct channel *ch)
-{
-	int ret = bgdma_inj_submit(ch->fifo);
-
-	return bgdma_unlikely(ret == -ENODEV) ? ret : 0;
-}
-
 #define CHANNELS_MAX	64	/* of each way */
 
 /* Those of the control way come first, as many of the data way follow. */
@@ -662,6 +650,23 @@ int64_t sys_now_ns(void);
 void again_note(const struct bgdma_endpoint *ep);
 /* Have whoever sleeps in the kernel look again. */
 void sleeper_wake(struct bgdma_endpoint *ep);
+
+/*
+ * bgdma_inj_submit(), whose descriptors are in the ring though the doorbell could not
+ * be rung: that is done again before a wait. Who was told that it failed would send it
+ * twice.
+ */
+static inline int channel_submit(struct bgdma_endpoint *ep, struct channel *ch)
+{
+	int ret = bgdma_inj_submit(ch->fifo);
+
+	if (bgdma_likely(!ret))
+		return 0;
+	/* Who sleeps does not ring. */
+	sleeper_wake(ep);
+	return ret == -ENODEV ? ret : 0;
+}
+
 /* No packet will tell: whoever sleeps looks again soon, and the others with him. */
 void nap_ask(struct bgdma_endpoint *ep);
 /*

@@ -218,7 +218,7 @@ static int member_send(struct bgdma_network *net, const struct operation *op,
 	t.cookie = cookie_make(op->type, 0, a->word);
 	bgdma_desc_tree_p2p(desc, &t);
 	ep->stats.sent++;
-	return a->more ? 0 : channel_submit(ch);
+	return a->more ? 0 : channel_submit(ep, ch);
 }
 
 int bgdma_network_send_sized(struct bgdma_network *net,

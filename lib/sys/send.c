@@ -285,7 +285,7 @@ BGDMA_INLINE int send_to(struct bgdma_endpoint *ep, const struct operation *op,
 
 	message_write(ep, op, a, rank, from, desc);
 	ep->stats.sent++;
-	return a->more ? 0 : channel_submit(ch);
+	return a->more ? 0 : channel_submit(ep, ch);
 }
 
 int send_one(struct bgdma_endpoint *ep, const struct operation *op,

@@ -128,7 +128,7 @@ int rget_send(struct bgdma_endpoint *ep, uint32_t rank, uint16_t queue,
 	t.length = n * (uint32_t)sizeof(*desc);
 	t.cookie = token & TOKEN_MASK;
 	bgdma_desc_rget(slot, &t);
-	return channel_submit(ch);
+	return channel_submit(ep, ch);
 }
 
 void answer_begun(struct bgdma_endpoint *ep, struct request *r)
