@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The nth call of a thread fails: whoever includes this has this ioctl() instead of
- * libc's, for the library too. failing_memory.h has allocations besides.
+ * libc's, for the library too.
+ * failing_memory.h has allocations besides, or with FAILING_MEMORY_ONLY in their place.
  */
 #ifndef BGDMA_SELFTESTS_FAILING_H
 #define BGDMA_SELFTESTS_FAILING_H
@@ -26,6 +27,7 @@ static bool fault(void)
 	return true;
 }
 
+#ifndef FAILING_MEMORY_ONLY
 int ioctl(int fd, unsigned long request, ...)
 {
 	va_list list;
@@ -36,5 +38,6 @@ int ioctl(int fd, unsigned long request, ...)
 	va_end(list);
 	return fault() ? -1 : (int)syscall(SYS_ioctl, fd, request, arg);
 }
+#endif
 
 #endif /* BGDMA_SELFTESTS_FAILING_H */

@@ -16,6 +16,7 @@ void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t size);
 
 static long allocated;	/* and not freed */
+static bool no_memory;	/* all of them fail */
 
 static void *counted(void *p)
 {
@@ -26,19 +27,19 @@ static void *counted(void *p)
 
 void *malloc(size_t size)
 {
-	return fault() ? NULL : counted(__libc_malloc(size));
+	return no_memory || fault() ? NULL : counted(__libc_malloc(size));
 }
 
 void *calloc(size_t n, size_t size)
 {
-	return fault() ? NULL : counted(__libc_calloc(n, size));
+	return no_memory || fault() ? NULL : counted(__libc_calloc(n, size));
 }
 
 void *realloc(void *p, size_t size)
 {
 	if (!p)
 		return malloc(size);
-	return fault() ? NULL : __libc_realloc(p, size);
+	return no_memory || fault() ? NULL : __libc_realloc(p, size);
 }
 
 void free(void *p)

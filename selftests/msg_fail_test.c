@@ -3,34 +3,13 @@
  * Tagged messages without memory: the nth allocation of a call, or of progress,
  * fails, for every n. Nothing is lost, and nothing stays behind.
  */
-#include <stdlib.h>
+#define FAILING_MEMORY_ONLY
 
 #include "kselftest_harness.h"
+#include "failing_memory.h"
 #include "msg_util.h"
 
 #define SPACE	100000
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-
-/* Allocations until the one that fails; 0: none does. Or all fail. */
-static unsigned int until_fault;
-static bool none;
-
-static bool fault(void)
-{
-	return none || (until_fault && !--until_fault);
-}
-
-void *malloc(size_t size)
-{
-	return fault() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t n, size_t size)
-{
-	return fault() ? NULL : __libc_calloc(n, size);
-}
 
 static uint8_t out[SPACE] PINNED, in[SPACE] PINNED;
 
@@ -92,7 +71,7 @@ static int message(struct talker *t, uint32_t length, uint32_t number,
 	return 0;
 }
 
-static int without_memory(uint32_t rank, uint32_t size, void *arg)
+static int without_memory(void)
 {
 	static const uint32_t lengths[] = { 8, 3000, 6000, SPACE };
 	const struct bgdma_msg_attr attr = { .eager_bytes = 8000 };
@@ -100,9 +79,6 @@ static int without_memory(uint32_t rank, uint32_t size, void *arg)
 	uint32_t i = 0;
 	int ret;
 
-	(void)rank;
-	(void)size;
-	(void)arg;
 	/* Without all of it an endpoint is only to be ended. */
 	do {
 		if (i)
@@ -120,10 +96,25 @@ static int without_memory(uint32_t rank, uint32_t size, void *arg)
 	return talker_close(&t);
 }
 
+/* Once more than there is to be left once for all. */
+static int lives(uint32_t rank, uint32_t size, void *arg)
+{
+	long memory;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, without_memory());
+	memory = allocated;
+	require_is(0, without_memory());
+	require_is(memory, allocated);
+	return 0;
+}
+
 TEST(msg_without_memory)
 {
 	partition_new("1x1x1", "");
-	EXPECT_TRUE(job_run(1, without_memory, NULL, -1));
+	EXPECT_TRUE(job_run(1, lives, NULL, -1));
 }
 
 /* ---- No memory to refuse what there is no memory for ------------------- */
@@ -148,14 +139,14 @@ static int cannot_refuse(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, bgdma_msg_cancel(r));
 	require_is(-ECANCELED, bgdma_msg_wait(&r, NULL));
 	require_is(0, bgdma_msg_probe(t.msg, 0, 1, 0, NULL));
-	none = true;
+	no_memory = true;
 	require_is(0, bgdma_msg_irecv(t.msg, in, SPACE, 0, 1, 0, &r));
 	require_is(-ENOMEM, bgdma_msg_test(&r, NULL));
 	for (i = 0; i < 10; i++)
 		require(bgdma_endpoint_progress(t.m.ep, 0) >= 0);
 	bgdma_msg_stats(t.msg, &stats);
 	require_is(384, stats.kept);
-	none = false;
+	no_memory = false;
 	return talker_close(&t);
 }
 
@@ -174,6 +165,7 @@ static int without_partition(uint32_t rank, uint32_t size, void *arg)
 	static uint8_t few[8];
 	struct bgdma_msg_request *r;
 	struct talker t = { 0 };
+	long memory;
 	uint32_t i;
 
 	(void)rank;
@@ -185,12 +177,14 @@ static int without_partition(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, bgdma_msg_cancel(r));
 	require_is(-ECANCELED, bgdma_msg_wait(&r, NULL));
 	require_is(0, partition("del", PARTITION, ""));
-	none = true;
+	no_memory = true;
 	/* Each gives back what it took: there is no memory for more. */
+	memory = allocated;
 	for (i = 0; i < TRIES; i++)
 		require_is(-ENODEV, bgdma_msg_recv(t.msg, few, sizeof(few), 0, 1,
 						   0, NULL));
-	none = false;
+	no_memory = false;
+	require_is(memory, allocated);
 	/* And what was posted is not there to be found by a message. */
 	require_is(0, bgdma_msg_irecv(t.msg, in, 8, 0, 1, 0, &r));
 	require_is(-ENODEV, bgdma_msg_test(&r, NULL));
