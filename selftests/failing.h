@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The nth call of a thread fails: whoever includes this has this ioctl() instead of
- * libc's, for the library too.
+ * The nth call of a thread fails: whoever includes this has this ioctl(), and this
+ * syscall(), by which doorbells are rung, instead of libc's, for the library too.
  * failing_memory.h has allocations besides, or with FAILING_MEMORY_ONLY in their place.
  */
 #ifndef BGDMA_SELFTESTS_FAILING_H
 #define BGDMA_SELFTESTS_FAILING_H
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -28,6 +29,33 @@ static bool fault(void)
 }
 
 #ifndef FAILING_MEMORY_ONLY
+static long (*real_syscall)(long number, ...);
+
+/* Before any call is to fail, for it may allocate. */
+static void __attribute__((constructor)) find_syscall(void)
+{
+	real_syscall = dlsym(RTLD_NEXT, "syscall");
+}
+
+/* Only those that an ioctl() would be: the shims here call others. */
+long syscall(long number, ...)
+{
+	unsigned long arg[6];
+	unsigned int i;
+	va_list list;
+
+	va_start(list, number);
+	for (i = 0; i < 6; i++)
+		arg[i] = va_arg(list, unsigned long);
+	va_end(list);
+	if (number == SYS_ioctl && fault())
+		return -1;
+	if (!real_syscall)
+		find_syscall();
+	return real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4],
+			    arg[5]);
+}
+
 int ioctl(int fd, unsigned long request, ...)
 {
 	va_list list;
@@ -36,7 +64,7 @@ int ioctl(int fd, unsigned long request, ...)
 	va_start(list, request);
 	arg = va_arg(list, void *);
 	va_end(list);
-	return fault() ? -1 : (int)syscall(SYS_ioctl, fd, request, arg);
+	return (int)syscall(SYS_ioctl, fd, request, arg);
 }
 #endif
 
