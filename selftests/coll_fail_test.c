@@ -14,35 +14,103 @@
 #define JOB	3
 #define MOST	20000U		/* elements */
 
-static const struct bgdma_operator sum = { .reduction = BGDMA_SUM,
-					   .element = BGDMA_U64 };
+static void add(void *arg, const void *in, void *inout, uint64_t count)
+{
+	const uint64_t *from = in;
+	uint64_t *to = inout;
+
+	(void)arg;
+	while (count--)
+		*to++ += *from++;
+}
+
+static const struct bgdma_operator
+	sum = { .reduction = BGDMA_SUM, .element = BGDMA_U64 },
+	sum_floats = { .reduction = BGDMA_SUM, .element = BGDMA_F64 },
+	own = { .combine = add, .bytes = sizeof(uint64_t) },
+	ordered = { .combine = add, .bytes = sizeof(uint64_t), .ordered = true };
 
 struct kind {
 	enum bgdma_collective_kind kind;
 	enum bgdma_algorithm algorithm;
 	uint32_t count;		/* elements of the largest buffer */
+	const struct bgdma_operator *op;	/* of a reduction */
+	enum bgdma_summation summation;
 };
 
 /* Short messages, and long ones, which are announced. */
 static const struct kind kinds[] = {
-	{ BGDMA_BROADCAST, BGDMA_TREE, 100 },
-	{ BGDMA_BROADCAST, BGDMA_RING, MOST },
-	{ BGDMA_ALLREDUCE, BGDMA_DOUBLING, 100 },
-	{ BGDMA_ALLREDUCE, BGDMA_RING, MOST },
-	{ BGDMA_REDUCE, BGDMA_LINEAR, 1000 },
-	{ BGDMA_SCAN, BGDMA_DOUBLING, 100 },
-	{ BGDMA_ALLTOALL, 0, 300 },
-	{ BGDMA_ALLGATHER, BGDMA_DOUBLING, 300 },
-	{ BGDMA_GATHER, 0, 3 * 2000 },
+	{ BGDMA_BROADCAST, BGDMA_TREE, 100, NULL, 0 },
+	{ BGDMA_BROADCAST, BGDMA_RING, MOST, NULL, 0 },
+	{ BGDMA_ALLREDUCE, BGDMA_DOUBLING, 100, &sum, 0 },
+	{ BGDMA_ALLREDUCE, BGDMA_RING, MOST, &sum, 0 },
+	{ BGDMA_REDUCE, BGDMA_LINEAR, 1000, &sum, 0 },
+	{ BGDMA_SCAN, BGDMA_DOUBLING, 100, &sum, 0 },
+	{ BGDMA_ALLTOALL, 0, 300, NULL, 0 },
+	{ BGDMA_ALLGATHER, BGDMA_DOUBLING, 300, NULL, 0 },
+	{ BGDMA_GATHER, 0, 3 * 2000, NULL, 0 },
+	{ BGDMA_SCATTER, 0, 3 * 2000, NULL, 0 },
+	{ BGDMA_REDUCE_SCATTER, 0, 300, &sum, 0 },
+	{ BGDMA_EXSCAN, BGDMA_DOUBLING, 100, &sum, 0 },
 };
 
-#define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
+/* By the engines, of floats, and by what the application has. */
+static const struct kind others[] = {
+	{ BGDMA_BROADCAST, BGDMA_ENGINES, 1000, NULL, 0 },
+	{ BGDMA_REDUCE, BGDMA_ENGINES, 100, &sum, 0 },
+	{ BGDMA_ALLREDUCE, BGDMA_ENGINES, 1000, &sum, 0 },
+	{ BGDMA_ALLREDUCE, BGDMA_ENGINES, 100, &sum_floats, BGDMA_SUM_FAST },
+	{ BGDMA_ALLREDUCE, BGDMA_ENGINES, 100, &sum_floats, BGDMA_SUM_EXACT },
+	{ BGDMA_ALLREDUCE, BGDMA_DOUBLING, 100, &sum_floats, BGDMA_SUM_FAST },
+	{ BGDMA_REDUCE, BGDMA_TREE, 100, &sum_floats, BGDMA_SUM_EXACT },
+	{ BGDMA_ALLREDUCE, 0, 100, &own, 0 },
+	{ BGDMA_SCAN, 0, 100, &ordered, 0 },
+};
+
+#define COUNT(list)	(sizeof(list) / sizeof((list)[0]))
+
+/* Of a job: some of these, and the member whose calls fail. */
+struct plan {
+	const struct kind *kinds;
+	uint32_t count, victim;
+};
 
 static uint64_t data[MOST] PINNED, given[MOST] PINNED;
 
 static uint64_t element(uint32_t rank, uint32_t turn)
 {
 	return 1000 * (rank + 1) + turn;
+}
+
+/* As it is in memory: whole numbers are exact as floats, too. */
+static uint64_t coded(const struct kind *k, uint64_t value)
+{
+	double floating = (double)value;
+
+	if (k->op == &sum_floats)
+		memcpy(&value, &floating, sizeof(value));
+	return value;
+}
+
+static bool in_parts(const struct kind *k)
+{
+	return k->kind == BGDMA_ALLTOALL || k->kind == BGDMA_ALLGATHER ||
+	       k->kind == BGDMA_GATHER || k->kind == BGDMA_SCATTER ||
+	       k->kind == BGDMA_REDUCE_SCATTER;
+}
+
+/* Of which a member gets only its own. */
+static bool one_part(const struct kind *k)
+{
+	return k->kind == BGDMA_SCATTER || k->kind == BGDMA_REDUCE_SCATTER;
+}
+
+/* Members whose elements are in a result. */
+static uint32_t members(const struct kind *k, uint32_t rank)
+{
+	if (k->kind == BGDMA_EXSCAN)
+		return rank;
+	return k->kind == BGDMA_SCAN ? rank + 1 : JOB;
 }
 
 /* The element that @rank has to have at the beginning of its @block-th part. */
@@ -59,8 +127,10 @@ static uint64_t right(const struct kind *k, uint32_t rank, uint32_t block,
 	case BGDMA_ALLGATHER:
 	case BGDMA_GATHER:
 		return element(block, turn);
+	case BGDMA_SCATTER:
+		return element(rank, turn);
 	default:
-		for (i = 0; i < (k->kind == BGDMA_SCAN ? rank + 1 : JOB); i++)
+		for (i = 0; i < members(k, rank); i++)
 			all += element(i, turn);
 		return all;
 	}
@@ -68,16 +138,16 @@ static uint64_t right(const struct kind *k, uint32_t rank, uint32_t block,
 
 static bool is_right(const struct kind *k, uint32_t rank, uint32_t turn)
 {
-	bool parts = k->kind == BGDMA_ALLTOALL || k->kind == BGDMA_ALLGATHER ||
-		     k->kind == BGDMA_GATHER;
-	uint32_t i, j, n = parts ? JOB : 1, part = k->count / n;
+	uint32_t n = in_parts(k) && !one_part(k) ? JOB : 1;
+	uint32_t i, j, part = k->count / (in_parts(k) ? JOB : 1);
 
 	/* Only the root has it. */
 	if ((k->kind == BGDMA_REDUCE || k->kind == BGDMA_GATHER) && rank)
 		return true;
 	for (i = 0; i < n; i++)
 		for (j = 0; j < part; j++)
-			if (data[i * part + j] != right(k, rank, i, turn))
+			if (data[i * part + j] !=
+			    coded(k, right(k, rank, i, turn)))
 				return false;
 	return true;
 }
@@ -85,23 +155,22 @@ static bool is_right(const struct kind *k, uint32_t rank, uint32_t turn)
 static int collect(struct caller *c, const struct kind *k, uint32_t rank,
 		   uint32_t turn)
 {
+	uint32_t i, parts = in_parts(k) ? JOB : 1, part = k->count / parts;
 	struct bgdma_collective what = {
-		.kind = k->kind, .algorithm = k->algorithm, .op = &sum,
-		.count = k->count, .in = given, .out = data,
-		.bytes = k->count * sizeof(*data),
+		.kind = k->kind, .algorithm = k->algorithm,
+		.op = k->op, .summation = k->summation,
+		.count = part, .in = given, .out = data,
+		.bytes = part * sizeof(*data),
 	};
-	uint32_t i;
 
 	for (i = 0; i < k->count; i++) {
-		given[i] = element(rank, turn);
+		given[i] = coded(k, element(k->kind == BGDMA_SCATTER ?
+					    i / part : rank, turn));
 		data[i] = k->kind == BGDMA_BROADCAST && !rank ?
 				  element(0, turn) : 0;
 	}
 	if (k->kind == BGDMA_BROADCAST)
 		what.in = NULL;
-	if (k->kind == BGDMA_ALLTOALL || k->kind == BGDMA_ALLGATHER ||
-	    k->kind == BGDMA_GATHER)
-		what.bytes /= JOB;
 	return bgdma_coll_run(c->group, &what);
 }
 
@@ -124,9 +193,12 @@ static void meet(struct caller *c)
 static int fail_once(struct caller *c, const struct kind *k, uint32_t rank,
 		     uint32_t victim, uint32_t n)
 {
+	const struct bgdma_split_attr attr = {
+		.flags = k->algorithm == BGDMA_ENGINES ? BGDMA_SPLIT_ENGINES : 0,
+	};
 	int ret;
 
-	require_is(0, bgdma_coll_split(c->coll, NULL, &c->group));
+	require_is(0, bgdma_coll_split(c->coll, &attr, &c->group));
 	meet(c);
 	faults = 0;
 	if (rank == victim)
@@ -147,7 +219,7 @@ static int fail_once(struct caller *c, const struct kind *k, uint32_t rank,
 
 static int fail_each(uint32_t rank, uint32_t size, void *arg)
 {
-	const uint32_t *victim = arg;
+	const struct plan *plan = arg;
 	struct caller c = { 0 };
 	unsigned int i, told = 0;
 	long memory = 0;
@@ -156,9 +228,10 @@ static int fail_each(uint32_t rank, uint32_t size, void *arg)
 
 	(void)size;
 	require_is(0, caller_open(&c, 1));
-	for (i = 0; i < KINDS; i++) {
+	for (i = 0; i < plan->count; i++) {
 		for (n = 1; n < 1000; n++) {
-			ret = fail_once(&c, &kinds[i], rank, *victim, n);
+			ret = fail_once(&c, &plan->kinds[i], rank,
+					plan->victim, n);
 			if (ret == -EAGAIN)
 				break;
 			told += !!ret;
@@ -171,7 +244,7 @@ static int fail_each(uint32_t rank, uint32_t size, void *arg)
 		require(allocated <= memory + 20);
 		meet(&c);
 	}
-	require(told > KINDS);
+	require(told > plan->count);
 	return caller_close(&c);
 }
 
@@ -253,15 +326,28 @@ FIXTURE_TEARDOWN(coll)
 {
 }
 
+static bool fail_at_each(const struct kind *list, uint32_t count)
+{
+	struct plan *plan = shared(sizeof(*plan));
+	bool good = true;
+
+	*plan = (struct plan){ list, count, 0 };
+	partition_new("3x1x1", "");
+	for (; good && plan->victim < JOB; plan->victim++) {
+		memset(board, 0, sizeof(*board));
+		good = job_run(JOB, fail_each, plan, -1);
+	}
+	return good;
+}
+
 TEST_F_TIMEOUT(coll, dp8_x3_each_call_that_fails_is_told, 300)
 {
-	uint32_t *victim = shared(sizeof(*victim));
+	EXPECT_TRUE(fail_at_each(kinds, COUNT(kinds)));
+}
 
-	partition_new("3x1x1", "");
-	for (*victim = 0; *victim < JOB; ++*victim) {
-		memset(board, 0, sizeof(*board));
-		EXPECT_TRUE(job_run(JOB, fail_each, victim, -1));
-	}
+TEST_F_TIMEOUT(coll, dp8_x3_each_call_for_engines_floats_and_own_operators, 300)
+{
+	EXPECT_TRUE(fail_at_each(others, COUNT(others)));
 }
 
 TEST_F_TIMEOUT(coll, dp8_x3_each_call_of_a_split_that_fails_is_told, 300)
