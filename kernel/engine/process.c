@@ -52,9 +52,10 @@ static void bgdma_process_free(struct kref *ref)
  */
 static bool bgdma_process_frees(struct bgdma_ctx *ctx)
 {
+	if (!READ_ONCE(ctx->doomed) && !READ_ONCE(ctx->ending))
+		return false;
 	/* Pairs with bgdma_partition_publish(). */
-	return (READ_ONCE(ctx->doomed) || READ_ONCE(ctx->ending)) &&
-	       smp_load_acquire(&ctx->attached) && bgdma_ctx_release(ctx);
+	return smp_load_acquire(&ctx->attached) && bgdma_ctx_release(ctx);
 }
 
 /*
