@@ -76,13 +76,15 @@ static bool send_part(int sock, const uint8_t *data, size_t n, size_t off,
 /* A frame of ours inside of a tunnel, in so many bytes before the rest. */
 static bool send_in_parts(int sock, const struct data_frame *f, size_t first)
 {
+	static const uint8_t bridged[] = { 0, 0, 0x65, 0x58 };
+	static const uint8_t from[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
 	static uint8_t gre[4200];
-	struct ether_header *eth = (void *)(gre + 4);
-	size_t n = 4 + sizeof(*eth);
+	struct ether_header *eth = (void *)(gre + sizeof(bridged));
+	size_t n = sizeof(bridged) + sizeof(*eth);
 
-	memcpy(gre, "\0\0\x65\x58", 4);
+	memcpy(gre, bridged, sizeof(bridged));
 	memset(eth->ether_dhost, 0xff, ETH_ALEN);
-	memcpy(eth->ether_shost, "\2\0\0\0\0\1", ETH_ALEN);
+	memcpy(eth->ether_shost, from, sizeof(from));
 	eth->ether_type = htons(BGDMA_WIRE_ETHERTYPE);
 	memcpy(gre + n, f, f->frame.head);
 	memcpy(gre + n + f->frame.head, f->payload, f->frame.bytes);

@@ -62,6 +62,7 @@ typedef unsigned int gfp_t;
 #define struct_size(p, m, n)	(sizeof(*(p)) + sizeof((p)->m[0]) * (n))
 #define container_of(p, t, m)	((t *)((char *)(p) - offsetof(t, m)))
 #define array_index_nospec(i, n)	(i)
+#define check_add_overflow(a, b, sum)	__builtin_add_overflow(a, b, sum)
 
 #define PAGE_SHIFT		12
 #define PAGE_SIZE		(1UL << PAGE_SHIFT)

@@ -527,7 +527,7 @@ static void begin(struct input *in)
 		f.pages[i] = malloc(PAGE_SIZE);
 		memset(f.pages[i], 0x5a, PAGE_SIZE);
 	}
-	f.region.pages = f.pages;
+	f.region.at = f.pages;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

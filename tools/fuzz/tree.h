@@ -36,7 +36,7 @@ static struct {
 	struct bgdma_user_ctl uctl;
 	struct bgdma_counter_cell cell[8];
 	struct bgdma_region region;
-	struct page **pages;
+	void **pages;
 	struct bgdma_stream core, flow[WHOS];
 	struct bgdma_class *cls;
 	struct collective c[COLLECTIVES];
