@@ -124,13 +124,24 @@ static void close_nodes(void)
 	free(nodes);
 }
 
+/* What one of some things took of the machine's free memory. */
+static void report_each(uint64_t before, unsigned int n, const char *of)
+{
+	char name[160];
+
+	snprintf(name, sizeof(name), "bytes of free memory that %s took", of);
+	report_number(name, (before - free_memory()) / n);
+}
+
 static void of_nodes(unsigned int n)
 {
 	char partition[32], name[96], command[96];
+	uint64_t before = free_memory();
 
 	snprintf(partition, sizeof(partition), "grow%u", n);
 	open_nodes(partition, n, 1);
 	snprintf(name, sizeof(name), "one of %u nodes", n);
+	report_each(before, n, name);
 	snprintf(command, sizeof(command), "bgdma -j node show %s/1",
 		 partition);
 	report_tool(name, command);
@@ -145,12 +156,18 @@ static void of_fifos(unsigned int n)
 {
 	const struct bgdma_inj_attr out = { .entries = RING_ENTRIES };
 	char name[96];
+	uint64_t before;
 	unsigned int i;
 
 	open_nodes("grow2", 2, n + 1);
 	n_fifos = n;
+	before = free_memory();
 	for (i = 0; i < n; i++)
 		must(bgdma_inj_create(nodes[0].ctx, &out, &fifos[i]));
+	snprintf(name, sizeof(name), "one of %u FIFOs", n);
+	report_each(before, n, name);
+	snprintf(name, sizeof(name), "a node with %u FIFOs", n + 1);
+	report_tool(name, "bgdma -j node show grow2/0");
 	snprintf(name, sizeof(name), "8 B, each by the next of %u FIFOs", n);
 	count(name, ROUNDS, through_fifos);
 	close_nodes();

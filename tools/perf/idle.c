@@ -122,26 +122,6 @@ static void cpu_use(struct ends *e)
 	write_file(TRACING "set_ftrace_filter", "");
 }
 
-/* Free pages, with those that each processor keeps for itself. */
-static uint64_t free_memory(void)
-{
-	unsigned long long pages = 0, n;
-	char line[128];
-	FILE *f;
-
-	write_file("/proc/sys/vm/stat_refresh", "1");
-	f = fopen("/proc/zoneinfo", "r");
-	if (!f)
-		die("/proc/zoneinfo", -errno);
-	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, " nr_free_pages %llu", &n) == 1 ||
-		    sscanf(line, " count: %llu", &n) == 1)
-			pages += n;
-	}
-	fclose(f);
-	return pages * 4096;
-}
-
 static void memory(void)
 {
 	struct bgdma_ctx *ctx[NODES];

@@ -2,7 +2,9 @@
 """In which lines of the module's source instructions went."""
 
 import bisect
+import functools
 import subprocess
+from pathlib import Path
 
 # A function that is always there, by which the module's place is found.
 KNOWN = "bgdma_stream_run"
@@ -40,7 +42,7 @@ class Module:
 
     def places(self, offsets):
         """{offset: (function, inlined or not, and file:line)}."""
-        said = _run("addr2line", "-a", "-f", "-i", "-s", "-j", ".text",
+        said = _run("addr2line", "-a", "-f", "-i", "-j", ".text",
                     "-e", self.path,
                     text="".join(f"{offset:#x}\n" for offset in offsets))
         found, lines = {}, said.splitlines()
@@ -49,6 +51,24 @@ class Module:
                 where = lines[number + 2].split(" (")[0]
                 found[int(line, 16)] = (lines[number + 1], where)
         return found
+
+
+@functools.cache
+def _source(path):
+    """The lines of a file, if it is here."""
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+
+
+def _place(where):
+    """Name, number and text of a line."""
+    path, _, number = where.rpartition(":")
+    number = int(number) if number.isdigit() else 0
+    lines = _source(path)
+    text = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    return Path(path).name, number, text
 
 
 def tell(figures, module):
@@ -73,7 +93,8 @@ def tell(figures, module):
                                    key=lambda item: -sum(item[1].values())):
             if sum(of.values()) < 1:
                 continue
-            parts = ", ".join(f"{line} {number:.0f}"
-                              for line, number in sorted(of.items())
-                              if number >= 0.5)
-            print(f"{sum(of.values()):8.1f}  {function}: {parts}")
+            print(f"{sum(of.values()):8.1f}  {function}")
+            for (file, line, code), number in sorted(
+                    (_place(where), number) for where, number in of.items()
+                    if number >= 0.5):
+                print(f"{number:16.0f}  {file}:{line}: {code}")

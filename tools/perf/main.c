@@ -39,6 +39,7 @@ static const struct {
 	{ "bandwidth", bandwidth, "times of puts of 1 and 4 MiB beside their peers" },
 	{ "idle", idle, "what runs while nothing is to do, and memory" },
 	{ "growth", growth, "with more nodes, in grow2, grow64 and grow4096" },
+	{ "senders", senders, "with one on each processor; needs 8 nodes in senders" },
 	{ "attack", under_attack, "what a user gets beside another; needs 4 nodes" },
 	{ "traffic", traffic, "nothing: load for somebody else's, until killed" },
 	{ "memcpy-load", load_memcpy, "the same without bgdma, in user space" },

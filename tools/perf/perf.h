@@ -85,6 +85,9 @@ void report_ns(const char *name, unsigned int pair, uint64_t ns,
 	       uint64_t ops);
 void report_number(const char *name, uint64_t value);
 
+/* Free bytes of the machine, with those that each processor keeps for itself. */
+uint64_t free_memory(void);
+
 /* What our tool says, in JSON, for the host to make sense of. */
 void report_tool(const char *name, const char *command);
 
@@ -119,6 +122,7 @@ void ping_pong(void);
 void bandwidth(void);
 void idle(void);
 void growth(void);
+void senders(void);
 void under_attack(void);
 void traffic(void);
 void load_memcpy(void);

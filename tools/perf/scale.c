@@ -40,23 +40,6 @@ static void node_open(struct node *node, uint32_t rank)
 	must(bgdma_rec_grant(node->in, &anyone, NULL));
 }
 
-/* Free bytes of the machine. */
-static uint64_t memory_free(void)
-{
-	unsigned long long kib = 0;
-	char line[128];
-	FILE *file = fopen("/proc/meminfo", "r");
-
-	if (!file)
-		die("/proc/meminfo", -errno);
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "MemFree: %llu", &kib) == 1)
-			break;
-	}
-	fclose(file);
-	return kib * 1024;
-}
-
 static void send_one(unsigned int i)
 {
 	const struct bgdma_ctx_info *at = bgdma_ctx_info(to[i].ctx);
@@ -114,15 +97,15 @@ void scale(void)
 	must(setrlimit(RLIMIT_NOFILE, &limit) ? -errno : 0);
 	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		unsigned int more = counts[i] - opened;
-		uint64_t before = memory_free(), between, after;
+		uint64_t before = free_memory(), between, after;
 
 		for (used = counts[i]; opened < used; opened++) {
 			node_open(&from[opened], opened);
 			node_open(&to[opened], EACH_MAX + opened);
 		}
-		between = memory_free();
+		between = free_memory();
 		flows_begin();
-		after = memory_free();
+		after = free_memory();
 		snprintf(name, sizeof(name), "bytes of a node, of %u", 2 * used);
 		report_number(name, (before - between) / (2 * more));
 		snprintf(name, sizeof(name), "bytes of a flow, of %u", used);
