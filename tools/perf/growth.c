@@ -165,7 +165,9 @@ static void of_fifos(unsigned int n)
 	for (i = 0; i < n; i++)
 		must(bgdma_inj_create(nodes[0].ctx, &out, &fifos[i]));
 	snprintf(name, sizeof(name), "one of %u FIFOs", n);
-	report_each(before, n, name);
+	/* Fewer are lost in what comes and goes besides. */
+	if (n >= 100)
+		report_each(before, n, name);
 	snprintf(name, sizeof(name), "a node with %u FIFOs", n + 1);
 	report_tool(name, "bgdma -j node show grow2/0");
 	snprintf(name, sizeof(name), "8 B, each by the next of %u FIFOs", n);
