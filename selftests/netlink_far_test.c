@@ -11,43 +11,27 @@
 #define RING	600
 #define FAR	299	/* ours, behind all of theirs; the other half is nowhere */
 
-TEST(dma7_nodes_of_a_kernel_are_no_hops)
-{
-	struct timeval patience = { .tv_usec = 100000 };
-	static struct hello_frame hello;
-	static struct data_frame f;
-	struct bgdma_desc d;
-	static struct end e;
+FIXTURE(far) {
 	struct link l;
 	int sock;
+};
 
+FIXTURE_SETUP(far)
+{
 	ASSERT_EQ(0, unshare(CLONE_NEWNET));
 	if (rt_veth())
 		SKIP(return, "needs veth");
 	ASSERT_EQ(0, rt_set("veth0", true, 9000));
 	ASSERT_EQ(0, rt_set("veth1", true, 9000));
-	ASSERT_EQ(0, link_open(&l));
-	sock = raw_socket();
-	ASSERT_LE(0, sock);
-	ASSERT_EQ(0, ring_and_link(&l, RING, FAR - 1));
-	ASSERT_EQ(0, link_timeout(&l, 600000));
-	hello_new(&hello, PARTITION, RING, US);
-	hello.hello.run[0] = (struct bgdma_wire_run){ FAR, FAR };
-	hello.hello.mtu = 9000;
-	hello.hello.every = 60000;
-	ASSERT_TRUE(come_up(&l, sock, &hello));
-	ASSERT_TRUE(until(way_to(&l, FAR)));
-	ASSERT_EQ(0, setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &patience,
-				sizeof(patience)));
-	end_new(&e, 0);
-	d = d_put(FAR, e.mem.handle, 0, 3, 0, 1000);
-	inject(&e.inj, &d);
-	ASSERT_TRUE(next_frame(sock, BGDMA_FRAME_DATA, &f, sizeof(f)));
-	EXPECT_EQ(0, f.frame.src_rank);
-	EXPECT_EQ(FAR, f.frame.dst_rank);
-	EXPECT_EQ(BGDMA_WIRE_HOPS_MAX - 1, f.frame.hops);
-	link_close(&l);
-	close(sock);
+	ASSERT_EQ(0, link_open(&self->l));
+	self->sock = raw_socket();
+	ASSERT_LE(0, self->sock);
+}
+
+FIXTURE_TEARDOWN(far)
+{
+	close(self->sock);
+	link_close(&self->l);
 }
 
 #define OTHER	0x99ULL		/* a kernel behind us */
@@ -70,7 +54,7 @@ static bool next_frame_of(int sock, uint32_t psn, struct data_frame *f)
  * A peer that has some nodes of a partition, of which they have others: both ends of
  * a veth are in this network namespace.
  */
-static bool neighbour(struct link *l, int *sock, const uint32_t *dims,
+static bool neighbour(struct link *l, int sock, const uint32_t *dims,
 		      uint32_t torus, const struct bgdma_run *theirs, size_t bytes,
 		      uint32_t ours, uint32_t last)
 {
@@ -79,10 +63,6 @@ static bool neighbour(struct link *l, int *sock, const uint32_t *dims,
 	struct answer a = { 0 };
 	struct nl_msg *msg;
 
-	must(rt_set("veth0", true, 9000));
-	must(rt_set("veth1", true, 9000));
-	must(link_open(l));
-	*sock = raw_socket();
 	msg = request(l, BGDMA_CMD_PARTITION_NEW, NLM_F_ACK);
 	nla_put_string(msg, BGDMA_A_PARTITION_NAME, PARTITION);
 	nla_put_u32(msg, BGDMA_A_PARTITION_DIM_X, dims[0]);
@@ -104,10 +84,28 @@ static bool neighbour(struct link *l, int *sock, const uint32_t *dims,
 	hello.hello.mtu = 9000;
 	hello.hello.every = 60000;
 	/* To ask for the way has it made. */
-	return *sock >= 0 && come_up(l, *sock, &hello) &&
-	       until(way_to(l, ours)) &&
-	       !setsockopt(*sock, SOL_SOCKET, SO_RCVTIMEO, &patience,
+	return come_up(l, sock, &hello) && until(way_to(l, ours)) &&
+	       !setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &patience,
 			   sizeof(patience));
+}
+
+TEST_F(far, dma7_nodes_of_a_kernel_are_no_hops)
+{
+	const uint32_t dims[] = { RING, 1, 1 };
+	const struct bgdma_run theirs = { 0, FAR - 1 };
+	static struct data_frame f;
+	struct bgdma_desc d;
+	static struct end e;
+
+	ASSERT_TRUE(neighbour(&self->l, self->sock, dims, 7, &theirs,
+			      sizeof(theirs), FAR, FAR));
+	end_new(&e, 0);
+	d = d_put(FAR, e.mem.handle, 0, 3, 0, 1000);
+	inject(&e.inj, &d);
+	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &f, sizeof(f)));
+	EXPECT_EQ(0, f.frame.src_rank);
+	EXPECT_EQ(FAR, f.frame.dst_rank);
+	EXPECT_EQ(BGDMA_WIRE_HOPS_MAX - 1, f.frame.hops);
 }
 
 static bool send_by(int sock, uint32_t at, uint32_t dst, uint8_t flags,
@@ -137,74 +135,55 @@ static bool passes(int sock, uint32_t at, uint32_t dst, uint8_t flags)
 }
 
 /* Too large for ways round: straight on by whole runs, adaptive ones node by node. */
-TEST(dma7_by_a_million_nodes)
+TEST_F(far, dma7_by_a_million_nodes)
 {
 	const uint32_t dims[] = { 1024, 1024, 1 }, last = 1024 * 1024 - 1;
 	const uint32_t from[] = { 0, 1, 1023, 1024, 512 * 1024 + 512, last - 1 };
 	const struct bgdma_run theirs = { 0, last - 1 };
-	struct link l;
 	unsigned int i;
-	int sock;
 
-	ASSERT_EQ(0, unshare(CLONE_NEWNET));
-	if (rt_veth())
-		SKIP(return, "needs veth");
-	ASSERT_TRUE(neighbour(&l, &sock, dims, 0, &theirs, sizeof(theirs),
-			      last, last));
+	ASSERT_TRUE(neighbour(&self->l, self->sock, dims, 0, &theirs,
+			      sizeof(theirs), last, last));
 	for (i = 0; i < ARRAY_SIZE(from); i++) {
-		EXPECT_TRUE(passes(sock, from[i], last, 0))
+		EXPECT_TRUE(passes(self->sock, from[i], last, 0))
 			TH_LOG("from %u", from[i]);
-		EXPECT_TRUE(passes(sock, from[i], last, BGDMA_FRAME_ADAPTIVE))
+		EXPECT_TRUE(passes(self->sock, from[i], last,
+				   BGDMA_FRAME_ADAPTIVE))
 			TH_LOG("adaptive from %u", from[i]);
 	}
-	link_close(&l);
-	close(sock);
 }
 
 /* In rows with holes: where the way along X is closed it goes on along Y, and so on. */
-TEST(dma7_past_holes)
+TEST_F(far, dma7_past_holes)
 {
 	const uint32_t dims[] = { 1024, 64, 2 };
 	struct bgdma_run theirs[61];
 	uint32_t i, ours = 59 * 1024 + 600;
-	struct link l;
-	int sock;
 
 	/* Row i up to column i; the last one up to the node before ours. */
 	for (i = 0; i < 61; i++)
 		theirs[i] = (struct bgdma_run){ i * 1024, i * 1024 + i };
 	theirs[59].last = ours - 1;
-	ASSERT_EQ(0, unshare(CLONE_NEWNET));
-	if (rt_veth())
-		SKIP(return, "needs veth");
-	ASSERT_TRUE(neighbour(&l, &sock, dims, 0, theirs, sizeof(theirs), ours,
-			      ours));
+	ASSERT_TRUE(neighbour(&self->l, self->sock, dims, 0, theirs,
+			      sizeof(theirs), ours, ours));
 	for (i = 0; i < 59; i++) {
-		EXPECT_TRUE(passes(sock, i * 1024, ours, 0))
+		EXPECT_TRUE(passes(self->sock, i * 1024, ours, 0))
 			TH_LOG("from row %u", i);
 	}
-	link_close(&l);
-	close(sock);
 }
 
 /* The other half of the ring is nowhere, so what leads nearer is counted out. */
-TEST(dma7_by_nodes_one_by_one)
+TEST_F(far, dma7_by_nodes_one_by_one)
 {
 	const uint32_t dims[] = { RING, 1, 1 };
 	const struct bgdma_run theirs = { 0, FAR - 1 };
-	struct link l;
-	int sock, i;
+	int i;
 
-	ASSERT_EQ(0, unshare(CLONE_NEWNET));
-	if (rt_veth())
-		SKIP(return, "needs veth");
-	ASSERT_TRUE(neighbour(&l, &sock, dims, 7, &theirs, sizeof(theirs), FAR,
-			      FAR));
+	ASSERT_TRUE(neighbour(&self->l, self->sock, dims, 7, &theirs,
+			      sizeof(theirs), FAR, FAR));
 	for (i = 0; i < 20; i++)
-		EXPECT_TRUE(passes(sock, i, FAR, i % 2 ? BGDMA_FRAME_ADAPTIVE :
-							 0));
-	link_close(&l);
-	close(sock);
+		EXPECT_TRUE(passes(self->sock, i, FAR,
+				   i % 2 ? BGDMA_FRAME_ADAPTIVE : 0));
 }
 
 #define OURS	100
@@ -225,7 +204,7 @@ static void take_back(int sock, bool *came)
 }
 
 /* Each needs distances of its own, and they are wanted all at once. */
-TEST(dma7_round_to_many_at_once)
+TEST_F(far, dma7_round_to_many_at_once)
 {
 	const uint32_t dims[] = { RING, 1, 1 };
 	const struct bgdma_run theirs = { 0, FAR - 1 };
@@ -233,27 +212,20 @@ TEST(dma7_round_to_many_at_once)
 	uint32_t dst, missing = OURS;
 	__u64 end = now_ns() + PATIENCE_NS;
 	struct data_frame f;
-	struct link l;
-	int sock;
 
-	ASSERT_EQ(0, unshare(CLONE_NEWNET));
-	if (rt_veth())
-		SKIP(return, "needs veth");
-	ASSERT_TRUE(neighbour(&l, &sock, dims, 7, &theirs, sizeof(theirs), FAR,
-			      FAR + OURS - 1));
+	ASSERT_TRUE(neighbour(&self->l, self->sock, dims, 7, &theirs,
+			      sizeof(theirs), FAR, FAR + OURS - 1));
 	while (missing && now_ns() < end) {
 		missing = 0;
 		for (dst = BEHIND; dst < FAR + OURS; dst++) {
 			if (came[dst - FAR])
 				continue;
 			missing++;
-			ASSERT_TRUE(send_by(sock, 0, dst, 0, dst, &f));
+			ASSERT_TRUE(send_by(self->sock, 0, dst, 0, dst, &f));
 		}
-		take_back(sock, came);
+		take_back(self->sock, came);
 	}
 	EXPECT_EQ(0, missing);
-	link_close(&l);
-	close(sock);
 }
 
 TEST_HARNESS_MAIN
