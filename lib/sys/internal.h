@@ -590,7 +590,6 @@ bool channel_ready(struct bgdma_endpoint *ep, struct channel *ch,
 struct bgdma_desc *channel_take(struct bgdma_endpoint *ep, struct channel *ch,
 				uint64_t bytes, const struct sent *what,
 				struct bgdma_transfer *t, char **copy);
-
 #define CHANNELS_MAX	64	/* of each way */
 
 /* Those of the control way come first, as many of the data way follow. */
@@ -662,9 +661,11 @@ static inline int channel_submit(struct bgdma_endpoint *ep, struct channel *ch)
 
 	if (bgdma_likely(!ret))
 		return 0;
+	if (ret == -ENODEV || ret == -EPERM)
+		return ret;
 	/* Who sleeps does not ring. */
 	sleeper_wake(ep);
-	return ret == -ENODEV ? ret : 0;
+	return 0;
 }
 
 /* No packet will tell: whoever sleeps looks again soon, and the others with him. */
