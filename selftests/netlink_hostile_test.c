@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Devices and kernels that mean harm: a device whose MTU becomes too small, payload
- * that comes in a list of fragments, frames from nobody, and words about transfers
- * that went elsewhere: netlink_flow.h.
+ * that comes in a list of fragments, frames from nobody, words about transfers that went
+ * elsewhere, and the same word again and again: netlink_flow.h.
  */
 #include <netinet/ip.h>
 #include <stdlib.h>
@@ -225,6 +225,63 @@ TEST_F(data, x2_refused_for_others_by_our_flow)
 				theirs.frame.psn + 1, 0, &self->ack));
 	EXPECT_EQ(BGDMA_OK, outcome(&self->e.inj, 1));
 	EXPECT_FALSE(event_next(&self->e.n, &seen));
+}
+
+/* ---- Refusals ------------------------------------------------------------ */
+
+#define WORDS	100
+
+/* Frames of our FIFO that are sent again, until there is none for a while. */
+static unsigned int sent_again(int sock, const struct inj *inj)
+{
+	struct {
+		struct ether_header eth;
+		struct bgdma_frame f;
+	} __attribute__((packed)) in;
+	__u64 end = now_ns() + 300000000;
+	unsigned int n = 0;
+
+	while (now_ns() < end) {
+		if (recv(sock, &in, sizeof(in), 0) < (ssize_t)sizeof(in) ||
+		    in.f.kernel == US || in.f.type != BGDMA_FRAME_DATA ||
+		    in.f.flow != inj->id)
+			continue;
+		n += !!(in.f.flags & BGDMA_FRAME_AGAIN);
+	}
+	return n;
+}
+
+/* Who says the same again and again is not told each time: that would never end. */
+TEST_F(data, x2_a_refusal_leads_to_one_frame)
+{
+	struct bgdma_desc d = d_put(WE, self->e.mem.handle, 1024, 3, 0, 64);
+	struct data_frame first, second;
+	uint32_t i;
+
+	inject(&self->e.inj, &d);
+	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &first,
+			       sizeof(first)));
+	inject(&self->e.inj, &d);
+	do {
+		ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &second,
+				       sizeof(second)));
+	} while (second.frame.psn == first.frame.psn);
+	ack_new(&self->ack);
+	self->ack.result[0].id = first.packet[0].id;
+	self->ack.result[0].code = BGDMA_E_RIGHTS;
+	self->ack.result[0].psn = first.frame.psn;
+	for (i = 1; i <= WORDS; i++)
+		ASSERT_TRUE(send_ack_of(self->sock, &first, US, i,
+					first.frame.psn, 1, &self->ack));
+	EXPECT_GT(WORDS / 4, sent_again(self->sock, &self->e.inj));
+	/* Nor when it was dealt with. */
+	for (; i <= 2 * WORDS; i++)
+		ASSERT_TRUE(send_ack_of(self->sock, &first, US, i,
+					first.frame.psn + 1, 1, &self->ack));
+	i = sent_again(self->sock, &self->e.inj);
+	EXPECT_LE(1, i);
+	EXPECT_GT(WORDS / 4, i);
+	EXPECT_EQ(BGDMA_E_RIGHTS, outcome(&self->e.inj, 0));
 }
 
 TEST_HARNESS_MAIN

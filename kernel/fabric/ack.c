@@ -344,8 +344,12 @@ static void bgdma_tx_acked(struct bgdma_tx_flow *flow,
 	flow->stopped = stopped;
 	if (!stopped)
 		bgdma_tx_sacked(flow, ack, cum, was_stopped);
-	/* He may wait until we know of what he refused. */
-	if (f->packets && !skb_queue_empty(&flow->unacked))
+	/*
+	 * He may wait until we know of what he refused, as the next frame says: once, or
+	 * his word about each copy would lead to more copies.
+	 */
+	if (f->packets && flow->una != before &&
+	    !skb_queue_empty(&flow->unacked))
 		bgdma_tx_again(flow, skb_peek(&flow->unacked));
 }
 

@@ -172,9 +172,14 @@ static void bgdma_inbox_work(struct work_struct *work)
 	struct bgdma_flows *flows =
 		container_of(work, struct bgdma_flows, work);
 	struct sk_buff *slow;
+	bool opened;
 
 	while (!skb_queue_empty(&flows->arrived)) {
+		/* Else each that leads to something to send would have a budget. */
+		opened = bgdma_inbox_open(false);
 		bgdma_inbox_take(flows, false, BGDMA_INBOX_BYTES, &slow);
+		if (opened)
+			bgdma_inbox_close();
 		if (slow) {
 			mutex_lock(&flows->mutex);
 			bgdma_rx_data(flows, slow);
