@@ -615,6 +615,9 @@ TEST_F(netlink, monitor)
 	EXPECT_EQ(-EEXIST, make(l, "p", 2));
 	EXPECT_EQ(-ENOENT, by_name(l, BGDMA_CMD_PARTITION_DEL, "q"));
 	EXPECT_FALSE(heard_something(&ears));
+	/* Nor what is done in another network namespace. */
+	EXPECT_EQ(0, in_child(elsewhere, "p"));
+	EXPECT_FALSE(heard_something(&ears));
 
 	ASSERT_EQ(0, by_name(l, BGDMA_CMD_PARTITION_DEL, "p"));
 	ASSERT_TRUE(heard_something(&ears));

@@ -108,15 +108,15 @@ TEST_F(far, dma7_nodes_of_a_kernel_are_no_hops)
 	EXPECT_EQ(BGDMA_WIRE_HOPS_MAX - 1, f.frame.hops);
 }
 
-static bool send_by(int sock, uint32_t at, uint32_t dst, uint8_t flags,
-		    uint32_t number, struct data_frame *f)
+static bool send_by(int sock, uint32_t at, uint32_t dst, uint8_t hops,
+		    uint8_t flags, uint32_t number, struct data_frame *f)
 {
 	data_new(f, 5, number);
 	add(f, NULL, 0, 0, 0);
 	f->frame.kernel = OTHER;
 	f->frame.flags = flags;
 	f->frame.at = at;
-	f->frame.hops = HOPS;
+	f->frame.hops = hops;
 	f->frame.dst_rank = dst;
 	f->frame.src_rank = dst;
 	return send_data(sock, f);
@@ -128,10 +128,30 @@ static bool passes(int sock, uint32_t at, uint32_t dst, uint8_t flags)
 	static uint32_t psn = FIRST;
 	struct data_frame f, back;
 
-	return send_by(sock, at, dst, flags, ++psn, &f) &&
+	return send_by(sock, at, dst, HOPS, flags, ++psn, &f) &&
 	       next_frame_of(sock, psn, &back) &&
 	       back.frame.at == dst && back.frame.hops == HOPS - 1 &&
 	       back.frame.crc == f.frame.crc;
+}
+
+/* Whoever has ways lead round and round: each of a frame's hops is one less. */
+TEST_F(far, x2_frames_do_not_go_round_for_ever)
+{
+	const uint32_t dims[] = { RING, 1, 1 };
+	const struct bgdma_run theirs = { 0, FAR - 1 };
+	struct data_frame f;
+
+	ASSERT_TRUE(neighbour(&self->l, self->sock, dims, 7, &theirs,
+			      sizeof(theirs), FAR, FAR));
+	ASSERT_TRUE(send_by(self->sock, 0, FAR, 0, 0, FIRST, &f));
+	ASSERT_TRUE(send_by(self->sock, 0, FAR, 1, 0, FIRST + 1, &f));
+	do {
+		ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &f,
+				       sizeof(f)));
+		/* The other would have come before; what we sent is seen, too. */
+		EXPECT_FALSE(f.frame.psn == FIRST && f.frame.at == FAR);
+	} while (f.frame.psn != FIRST + 1 || f.frame.at != FAR);
+	EXPECT_EQ(0, f.frame.hops);
 }
 
 /* Too large for ways round: straight on by whole runs, adaptive ones node by node. */
@@ -221,7 +241,8 @@ TEST_F(far, dma7_round_to_many_at_once)
 			if (came[dst - FAR])
 				continue;
 			missing++;
-			ASSERT_TRUE(send_by(self->sock, 0, dst, 0, dst, &f));
+			ASSERT_TRUE(send_by(self->sock, 0, dst, HOPS, 0, dst,
+					    &f));
 		}
 		take_back(self->sock, came);
 	}

@@ -5,6 +5,7 @@
 #include <endian.h>
 #include <liburing.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -158,6 +159,68 @@ TEST_F(uring, not_attached)
 	submit_wait(&self->ring, fd, REC, 0, 2);
 	EXPECT_EQ(-ENOTCONN, completion(&self->ring, 2));
 	close(fd);
+}
+
+#define ENTRIES	64
+#define ROUNDS	3000
+
+/* Who writes what entries say while the kernel's thread reads them. */
+struct scribbler {
+	struct io_uring_sqe *sqes;
+	struct bgdma_condition words[4];
+	bool stop;
+};
+
+static void *scribble(void *arg)
+{
+	struct scribbler *s = arg;
+	unsigned int i = 0;
+
+	while (!load(&s->stop)) {
+		volatile __u32 *to = (void *)s->sqes[i % ENTRIES].cmd;
+		const __u32 *from = (void *)&s->words[i / 7 % 4];
+		unsigned int w = i++ % (sizeof(s->words[0]) / sizeof(*to));
+
+		to[w] = from[w];
+	}
+	return NULL;
+}
+
+/* What is good completes at once, so none is left waiting. */
+TEST_F(uring, x2_entries_that_change_while_they_are_read)
+{
+	struct scribbler s = { .words = {
+		{ .kind = REC, .object = self->b.rc },
+		{ .kind = REC, .object = self->b.rc + (1U << 16) },
+		{ .kind = BGDMA_KIND_REGION, .object = ~0U, .value = ~0ULL },
+		{ .kind = ~0U, .object = BGDMA_HANDLE(63, 1) },
+	} };
+	unsigned int i, good = 0, bad = 0;
+	struct io_uring ring;
+	pthread_t thread;
+	int ret;
+
+	ret = io_uring_queue_init(ENTRIES, &ring, IORING_SETUP_SQPOLL);
+	if (ret)
+		SKIP(return, "no thread that polls: %s", strerror(-ret));
+	s.sqes = ring.sq.sqes;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, scribble, &s));
+	for (i = 0; i < ROUNDS; i++) {
+		submit_cmd(&ring, self->b.n.fd,
+			   i % 2 ? BGDMA_URING_DOORBELL : BGDMA_URING_WAIT,
+			   &s.words[i / 2 % 4], sizeof(s.words[0]), i);
+		ret = completion(&ring, i);
+		ASSERT_TRUE(!ret || ret == -EINVAL || ret == -ENOENT ||
+			    ret == -ESTALE || ret == -EOPNOTSUPP)
+			TH_LOG("%u: %d", i, ret);
+		good += !ret;
+		bad += !!ret;
+	}
+	store(&s.stop, true);
+	pthread_join(thread, NULL);
+	io_uring_queue_exit(&ring);
+	EXPECT_LT(0, good);
+	EXPECT_LT(0, bad);
 }
 
 TEST_F(uring, waits_where_they_can_be_cancelled)
