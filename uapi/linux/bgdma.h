@@ -1256,7 +1256,8 @@ struct bgdma_clear_error {
  *
  * What had not started becomes BGDMA_OP_NOP; a transfer under way ends on both
  * sides. What they had left to count is taken off their injection counters,
- * which then show BGDMA_E_CANCELLED. ENOENT; EINTR.
+ * which then show BGDMA_E_CANCELLED. ENOENT; EINTR; EFAULT where @cancelled cannot
+ * be written: all the rest is done.
  */
 struct bgdma_cancel {
 	__u32	size;
