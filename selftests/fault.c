@@ -90,11 +90,20 @@ static long number_of(const char *name, const char *key)
 	return value;
 }
 
-/* What a context has: how much was done for it is no part of that. */
+/* What a context has: what was done for it, and is done now, is no part of that. */
 static void hash_ctx(struct nlattr **attrs, void *arg)
 {
 	attrs[BGDMA_A_CTX_STATS] = NULL;
+	attrs[BGDMA_A_CTX_ASLEEP] = NULL;
 	hash_attrs(attrs, arg);
+}
+
+/* Nor what has been told it. */
+static void hash_owner(struct nlattr **attrs, void *arg)
+{
+	attrs[BGDMA_A_CTX_EVENTS] = NULL;
+	attrs[BGDMA_A_CTX_EVENTS_LOST] = NULL;
+	hash_ctx(attrs, arg);
 }
 
 /* Of a link what does not change by itself. */
@@ -122,12 +131,29 @@ static void hash_class(struct nlattr **attrs, void *arg)
 	hash_attrs(attrs, arg);
 }
 
+struct dump {
+	int command;
+	void (*hash)(struct nlattr **attrs, void *arg);
+};
+
+static __u64 hash_dumps(const struct dump *dumps, size_t count)
+{
+	__u64 hash = HASH_BEGIN;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		struct answer a = { .each = dumps[i].hash, .arg = &hash };
+
+		must(ask(&account_link,
+			 request(&account_link, dumps[i].command,
+				 NLM_F_DUMP), &a));
+	}
+	return hash;
+}
+
 void account(struct account *out)
 {
-	static const struct {
-		int command;
-		void (*hash)(struct nlattr **attrs, void *arg);
-	} dumps[] = {
+	static const struct dump shown[] = {
 		{ BGDMA_CMD_PARTITION_GET, hash_attrs },
 		{ BGDMA_CMD_NODE_GET, hash_attrs },
 		{ BGDMA_CMD_CTX_GET, hash_ctx },
@@ -136,25 +162,32 @@ void account(struct account *out)
 		{ BGDMA_CMD_LINK_GET, hash_link },
 		{ BGDMA_CMD_TREE_GET, hash_class },
 	};
-	size_t i;
+	static const struct dump held[] = {
+		{ BGDMA_CMD_PARTITION_GET, hash_attrs },
+		{ BGDMA_CMD_NODE_GET, hash_attrs },
+		{ BGDMA_CMD_CTX_GET, hash_owner },
+		{ BGDMA_CMD_LINK_GET, hash_link },
+		{ BGDMA_CMD_TREE_GET, hash_class },
+	};
 
-	out->shown = HASH_BEGIN;
 	if (!account_link.sock)
 		must(link_open(&account_link));
-	for (i = 0; i < sizeof(dumps) / sizeof(dumps[0]); i++) {
-		struct answer a = {
-			.each = dumps[i].hash, .arg = &out->shown,
-		};
-
-		must(ask(&account_link,
-			 request(&account_link, dumps[i].command,
-				 NLM_F_DUMP), &a));
-	}
+	out->shown = hash_dumps(shown, sizeof(shown) / sizeof(shown[0]));
+	out->held = hash_dumps(held, sizeof(held) / sizeof(held[0]));
 	/* Counts of each processor come into the sum when asked to. */
 	must(write_file("/proc/sys/vm/stat_refresh", "1"));
 	out->pins = number_of("/proc/vmstat", "nr_foll_pin_acquired") -
 		    number_of("/proc/vmstat", "nr_foll_pin_released");
 	out->users = number_of("/sys/module/bgdma/refcnt", "");
+}
+
+bool account_back(const struct account *before)
+{
+	struct account now;
+
+	account(&now);
+	return now.held == before->held && now.pins == before->pins &&
+	       now.users == before->users;
 }
 
 /* ---- Netlink requests with a fault inside ------------------------------- */

@@ -36,6 +36,7 @@ bool fault_errno(int ret);
 
 struct account {
 	__u64 shown;	/* a hash of all that netlink shows */
+	__u64 held;	/* of what there is, wherever transfers have got to */
 	long pins;	/* pages pinned in the machine */
 	long users;	/* references on the module */
 };
@@ -43,6 +44,8 @@ struct account {
 extern struct link account_link;
 
 void account(struct account *out);
+/* The same things are there, pinned and charged as were. */
+bool account_back(const struct account *before);
 
 /* ---- Netlink requests with a fault inside ------------------------------- */
 
