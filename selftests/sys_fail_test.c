@@ -193,6 +193,136 @@ static int attach(struct life *l)
 	return ret ? ret : bgdma_window_free(window);
 }
 
+/* Accesses with requests, in pieces and blocks, at all processes. */
+static int lock_all(struct life *l)
+{
+	static const struct bgdma_piece pieces[] = {
+		{ 0, 0, 8 }, { 64, 128, 24 }, { 128, 64, 8 },
+	};
+	struct bgdma_rma_request put, get;
+	struct bgdma_access_attr a = {
+		.local = { l->region, 0 }, .length = 64, .request = &put,
+	};
+	struct bgdma_update_attr u = {
+		.op = BGDMA_ATOMIC_ADD, .type = BGDMA_ATOMIC_U64, .count = 1,
+		.operand = 1,
+	};
+	struct bgdma_rma_epoch *e;
+	int ret = window_open(l), unlocked;
+	bool done = false;
+
+	if (!ret)
+		ret = bgdma_window_lock_all(l->window);
+	if (ret)
+		return ret;
+	ret = bgdma_window_put(l->window, 0, &a);
+	if (!ret)
+		ret = bgdma_rma_wait(&put);
+	a.request = &get;
+	if (!ret)
+		ret = bgdma_window_get(l->window, 0, &a);
+	while (!ret && !done)
+		ret = bgdma_rma_test(&get, &done);
+	a.request = NULL;
+	if (!ret)
+		ret = bgdma_window_update(l->window, 0, &u);
+	if (!ret)
+		ret = bgdma_window_flush_local(l->window, 0);
+	if (!ret)
+		ret = bgdma_window_epoch(l->window, 0, &e);
+	if (!ret)
+		ret = bgdma_epoch_put_pieces(e, &a, pieces, 3);
+	if (!ret)
+		ret = bgdma_epoch_get_pieces(e, &a, pieces, 3);
+	if (!ret)
+		ret = bgdma_window_flush(l->window, BGDMA_FLUSH_ALL);
+	unlocked = bgdma_window_unlock_all(l->window);
+	if (!ret)
+		ret = unlocked;
+	return ret ? ret : bgdma_window_free(l->window);
+}
+
+/* Requests that are asked for together. */
+static int await(struct life *l)
+{
+	static uint8_t out[3][20000] PINNED, in[3][20000] PINNED;
+	struct bgdma_msg_request *r[6] = { NULL };
+	struct bgdma_msg_message *message;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < 3; i++) {
+		ret = bgdma_msg_irecv(l->msg, in[i], sizeof(in[i]), 0, i, 0,
+				      &r[i]);
+		if (!ret)
+			ret = bgdma_msg_issend(l->msg, out[i], sizeof(out[i]),
+					       0, i, 0, &r[3 + i]);
+	}
+	if (!ret)
+		ret = bgdma_msg_waitany(r, 6, &i, NULL);
+	if (ret >= 0)
+		ret = bgdma_msg_waitsome(r, 6, (unsigned int[6]){ 0 }, NULL);
+	/* 1 when all are complete. */
+	for (ret = ret < 0 ? ret : 0; !ret;)
+		ret = bgdma_msg_testall(r, 6, NULL);
+	/* One that is looked for until it is there, and one that never comes. */
+	if (ret > 0)
+		ret = bgdma_msg_isend(l->msg, out[0], 64, 0, 9, 0, &r[0]);
+	while (!ret)
+		ret = bgdma_msg_improbe(l->msg, 0, 9, 0, &message, NULL);
+	if (ret > 0)
+		ret = bgdma_msg_imrecv(l->msg, in[0], 64, &message, &r[1]);
+	if (!ret)
+		ret = bgdma_msg_waitall(r, 2, NULL);
+	if (!ret)
+		ret = bgdma_msg_irecv(l->msg, in[0], 64, 0, 10, 0, &r[0]);
+	if (!ret)
+		ret = bgdma_msg_cancel(r[0]);
+	if (ret)
+		return ret;
+	ret = bgdma_msg_wait(&r[0], NULL);
+	return ret == -ECANCELED ? 0 : ret;
+}
+
+/* A counter that others may move, and somebody sleeps for. */
+static int count(struct life *l)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(l->m.ep);
+	const struct bgdma_grant_attr anybody = {
+		.rank = BGDMA_RANK_ANY, .ctx = BGDMA_CTX_ANY,
+		.rights = BGDMA_RIGHT_COUNT,
+	};
+	struct bgdma_counter *counter;
+	uint32_t grant;
+	int ret, fd;
+
+	ret = bgdma_counter_alloc(ctx, BGDMA_RECEPTION, &counter);
+	if (ret)
+		return ret;
+	ret = bgdma_counter_grant(counter, 1, &anybody, &grant);
+	bgdma_counter_lease(counter, 0, BGDMA_CTX_ANY);
+	fd = ret ? -1 : eventfd(0, EFD_NONBLOCK);
+	if (!ret && fd < 0)
+		ret = -errno;
+	if (!ret)
+		ret = bgdma_counter_eventfd(counter, fd);
+	bgdma_counter_enable(counter, true);
+	bgdma_counter_add(counter, 1);
+	if (!ret)
+		ret = bgdma_counter_wait(counter, BGDMA_SLEEP, 1000);
+	if (ret == -ETIMEDOUT)
+		ret = 0;
+	bgdma_counter_add(counter, -1);
+	if (!ret)
+		ret = bgdma_counter_wait(counter, BGDMA_SLEEP, -1);
+	if (!ret)
+		ret = bgdma_counter_clear_error(counter);
+	if (!ret)
+		ret = bgdma_revoke(ctx, grant);
+	close(fd);
+	return ret ? ret : bgdma_counter_free(counter);
+}
+
 /* A message that is looked for, and memory that all of them may use. */
 static int take(struct life *l)
 {
@@ -361,6 +491,9 @@ FIXTURE_VARIANT_ADD(life, with_shared_counters) {
 };
 FIXTURE_VARIANT_ADD(life, by_other_calls) {
 	{ .steps = { synchronize, attach, take, network }, .told = 200 }
+};
+FIXTURE_VARIANT_ADD(life, by_requests) {
+	{ .steps = { lock_all, await, count }, .told = 200 }
 };
 
 FIXTURE_SETUP(life)

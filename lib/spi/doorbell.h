@@ -5,8 +5,8 @@
 #include <bgdma/context.h>
 
 /*
- * Before waiting: ring a doorbell again that could not be rung, though what it is for
- * is in the ring. Return: 0; as bgdma_doorbell().
+ * Before waiting, and where there is nothing else to do: ring a doorbell again that could
+ * not be rung, though what it is for is in the ring. Return: 0; as bgdma_doorbell().
  */
 int ctx_ring_again(struct bgdma_ctx *ctx);
 

@@ -9,6 +9,7 @@
 
 #include <bgdma/network.h>
 
+#include "../spi/doorbell.h"
 #include "internal.h"
 
 #define BUDGET_DEFAULT	64
@@ -466,8 +467,11 @@ int progress_locked(struct bgdma_endpoint *ep, unsigned int budget)
 		pools_settle(ep);
 	n += modules_work(ep);
 	ep->inside = false;
-	if (!n)
+	if (!n) {
+		/* Who only looks, again and again, never comes to sleep.c. */
+		(void)ctx_ring_again(ep->ctx);
 		return bgdma_ctx_dead(ep->ctx) ? -ENODEV : 0;
+	}
 	ep->handled += n;
 	waiters_wake(ep);
 	return (int)n;
