@@ -18,13 +18,14 @@
 /* Calls until the one that fails; 0: none does. Of this thread alone. */
 static _Thread_local unsigned int until_fault;
 static unsigned int faults;
+static int fault_code = ENOMEM;	/* how it fails */
 
 static bool fault(void)
 {
 	if (!until_fault || --until_fault)
 		return false;
 	faults++;
-	errno = ENOMEM;
+	errno = fault_code;
 	return true;
 }
 
