@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The upper layers of the library when something fails: the nth allocation or system
- * call of a life from the job to the last message fails, for every n. It is told, and
- * nothing stays behind.
+ * call of a life from the job to the last message fails, for every n, for want of
+ * memory or in another way. It is told, and nothing stays behind.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 	__typeof__(pthread_create) *real = (__typeof__(pthread_create) *)
 		dlsym(RTLD_NEXT, "pthread_create");
 
-	return fault() ? ENOMEM : real(thread, attr, start, arg);
+	return fault() ? fault_code : real(thread, attr, start, arg);
 }
 
 /* ---- What there is in a life ------------------------------------------- */
@@ -66,6 +66,7 @@ struct kind {
 	struct bgdma_endpoint_attr attr;
 	int (*steps[STEPS_MAX])(struct life *l);
 	unsigned int told;	/* at least so many faults are */
+	int code;		/* how they fail; 0: there is no memory */
 };
 
 struct life {
@@ -454,6 +455,7 @@ static int fail_nth(uint32_t rank, uint32_t size, void *arg)
 	unsigned int n, told = 0;
 	int ret;
 
+	fault_code = kind->code ? kind->code : ENOMEM;
 	(void)rank;
 	(void)size;
 	require_is(0, live_once(kind, 0));
@@ -463,8 +465,8 @@ static int fail_nth(uint32_t rank, uint32_t size, void *arg)
 		if (!faults)
 			break;
 		/* Progress tries again what it had no memory for. */
-		require(ret == -ENOMEM || ret == 0);
-		told += ret == -ENOMEM;
+		require(ret == -ENOMEM || ret == -fault_code || ret == 0);
+		told += ret != 0;
 	}
 	require_is(0, ret);
 	require(told >= kind->told);
@@ -485,6 +487,10 @@ FIXTURE_VARIANT_ADD(life, with_a_thread) {
 	{ .attr = { .progress = BGDMA_PROGRESS_THREAD },
 	  .steps = { put_and_get, meet, talk }, .told = 200 }
 };
+FIXTURE_VARIANT_ADD(life, with_a_thread_not_now) {
+	{ .attr = { .progress = BGDMA_PROGRESS_THREAD },
+	  .steps = { put_and_get, meet, talk }, .told = 200, .code = EAGAIN }
+};
 FIXTURE_VARIANT_ADD(life, with_shared_counters) {
 	{ .attr = { .counters = BGDMA_COUNTERS_SHARED },
 	  .steps = { put_and_get, meet, talk }, .told = 200 }
@@ -494,6 +500,16 @@ FIXTURE_VARIANT_ADD(life, by_other_calls) {
 };
 FIXTURE_VARIANT_ADD(life, by_requests) {
 	{ .steps = { lock_all, await, count }, .told = 200 }
+};
+FIXTURE_VARIANT_ADD(life, without_files) {
+	{ .steps = { synchronize, attach, take, network }, .told = 200,
+	  .code = EMFILE }
+};
+FIXTURE_VARIANT_ADD(life, with_signals) {
+	{ .steps = { put_and_get, meet, talk }, .told = 200, .code = EINTR }
+};
+FIXTURE_VARIANT_ADD(life, not_now) {
+	{ .steps = { lock_all, await, count }, .told = 200, .code = EAGAIN }
 };
 
 FIXTURE_SETUP(life)
