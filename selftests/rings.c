@@ -154,14 +154,27 @@ __u64 inject(struct inj *f, const struct bgdma_desc *d)
 	return seq;
 }
 
+/* Whoever reads of it afterwards has nothing else to go by. */
+static void never_ended(const struct inj *f, __u64 seq)
+{
+	fprintf(stderr,
+		"# descriptor %llu of FIFO %u never ended: tail %llu, head %llu, done %llu, state %u, doorbell %#llx\n",
+		(unsigned long long)seq, f->id,
+		(unsigned long long)load(&f->user->tail),
+		(unsigned long long)load(&f->kern->head),
+		(unsigned long long)load(&f->kern->done),
+		load(&f->kern->state),
+		(unsigned long long)load(&f->n->uctl->doorbell[f->id / 64]));
+	if (system("{ bgdma fifo show; bgdma link show -s; } | sed 's/^/# /' >&2"))
+		fprintf(stderr, "# bgdma cannot show more\n");
+	must(-ETIME);
+}
+
 int outcome(struct inj *f, __u64 seq)
 {
 	if (!until(load(&f->kern->done) > seq ||
-		   load(&f->kern->state) == BGDMA_FIFO_ERROR)) {
-		fprintf(stderr, "# descriptor %llu of FIFO %u never ended\n",
-			(unsigned long long)seq, f->id);
-		must(-ETIME);
-	}
+		   load(&f->kern->state) == BGDMA_FIFO_ERROR))
+		never_ended(f, seq);
 	if (load(&f->kern->state) != BGDMA_FIFO_ERROR)
 		return BGDMA_OK;
 	return (int)load(&f->rec->code);
