@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Over several links, each of which loses, doubles, reorders and spoils (X-1, DMA-7):
- * a ring of four kernels, of which those in between pass on what is for others.
+ * a ring of four kernels, of which those in between pass on what is for others. And over
+ * links that do none of that, without checksums.
  */
 #include <endian.h>
 #include <stdio.h>
@@ -167,6 +168,42 @@ TEST_F(hops, x1_dma7_ep3_over_several_bad_links)
 	EXPECT_LT(2 * ROUNDS, passed_on);
 	/* Something was lost. */
 	EXPECT_LT(0, links_counted(0, " again "));
+}
+
+/* Where each link is a veth that leads straight to the next, nothing is spoiled. */
+FIXTURE(straight) {
+	struct end a, b;
+};
+
+FIXTURE_SETUP(straight)
+{
+	uint32_t rank;
+
+	unsetenv("BGDMA_TEST_NETEM");
+	links_ring();
+	partition_new("4x1x1", "");
+	for (rank = 0; rank < 4; rank++) {
+		links_enter(rank);
+		must(system("bgdma link set dev left partition " PARTITION " sum off && "
+			    "bgdma link set dev right partition " PARTITION " sum off") ?
+		     -EIO : 0);
+		links_leave();
+	}
+	end_new(&self->a, 0);
+	end_new(&self->b, TO);
+}
+
+FIXTURE_TEARDOWN(straight)
+{
+	node_close(&self->b.n);
+	node_close(&self->a.n);
+}
+
+TEST_F(straight, x1_without_checksums)
+{
+	puts_cross(_metadata, &self->a, &self->b, 0);
+	numbers_cross(_metadata, &self->a, &self->b, BGDMA_ROUTE_ADAPTIVE);
+	EXPECT_LT(ROUNDS, links_counted(1, "forwarded ") + links_counted(3, "forwarded "));
 }
 
 TEST_HARNESS_MAIN

@@ -416,6 +416,41 @@ TEST_F(tree, dp7_who_does_not_take_a_broadcast)
 	EXPECT_STREQ(HEAD "    waits for test/2.0\n", self->out);
 }
 
+#define FULL	160000U		/* more than a reception FIFO and the windows hold */
+
+/* The result comes down as packets, and the last member does not read them. */
+TEST_F(tree, dma3_who_has_no_room_for_a_result)
+{
+	struct member *last = &self->t.m[MEMBERS - 1];
+	struct bgdma_desc d = d_tree(last, BGDMA_OP_TREE_ALLREDUCE, ADD, FULL);
+	uint32_t i;
+
+	for (i = 0; i + 1 < MEMBERS; i++)
+		begin(&self->t, i, BGDMA_OP_TREE_ALLREDUCE, ADD, FULL);
+	d.class_prio |= BGDMA_TREE_PACKETS;
+	d.u.at.dst_region = htole32(last->rec.id);
+	d.u.at.dst_off = 0;
+	tree_begin(last, &d);
+	ASSERT_TRUE(until(load(&last->rec.kern->starved)));
+	/* Its parent holds what it does not take, and the root what that one does not. */
+	EXPECT_TRUE(until(look(&self->l, WITHOUT, CLASS, &self->s) ==
+				  MEMBERS &&
+			  self->s.m[5].there[BGDMA_A_TREE_WAITS_OWN] &&
+			  self->s.m[2].edge[1].waits &&
+			  !self->s.m[2].there[BGDMA_A_TREE_WAITS_OWN] &&
+			  self->s.m[0].edge[2].waits &&
+			  !self->s.m[0].edge[1].waits));
+	EXPECT_EQ(0, run_tool("tree show test class 3 waits", self->out,
+			      sizeof(self->out)));
+	EXPECT_STREQ(HEAD "    waits for test/5.0\n", self->out);
+	for (i = 0; i < FULL;) {
+		i += packet_wait(&last->rec)->bytes;
+		packet_drop(&last->rec);
+	}
+	for (i = 0; i < MEMBERS; i++)
+		EXPECT_EQ(BGDMA_OK, tree_end(&self->t.m[i]));
+}
+
 /* Whom the caller cannot see he can name only. */
 TEST_F(tree, dp7_who_is_not_seen)
 {
