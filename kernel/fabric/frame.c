@@ -346,16 +346,15 @@ static void bgdma_frame_address(struct sk_buff *part, const struct sk_buff *skb)
 		to->sum = cpu_to_le32(bgdma_frame_sum(part,
 						      le16_to_cpu(to->head)));
 	to->crc = cpu_to_le32(bgdma_frame_crc(to));
+	/* A tag of a VLAN, its queue, what a queueing discipline has noted. */
+	skb_copy_header(part, skb);
+	skb_gso_reset(part);
 	skb_reset_network_header(part);
 	skb_reset_transport_header(part);
 	memcpy(skb_push(part, skb->mac_len), skb_mac_header(skb),
 	       skb->mac_len);
 	skb_reset_mac_header(part);
 	part->mac_len = skb->mac_len;
-	part->protocol = skb->protocol;
-	part->dev = skb->dev;
-	part->priority = skb->priority;
-	part->mark = skb->mark;
 }
 
 static struct sk_buff *bgdma_frame_segment(struct sk_buff *skb,
