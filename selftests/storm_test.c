@@ -289,14 +289,30 @@ static void partition_anew(void)
 	partition("add", PARTITION, "dims 4x4x1 mode 0666");
 }
 
+/* Not the first: that stays. */
+static unsigned int some_processor(void)
+{
+	__u32 n = (__u32)sysconf(_SC_NPROCESSORS_CONF);
+
+	return n > 2 ? 1 + any(n - 1) : 1;
+}
+
+static void processor_anew(void)
+{
+	unsigned int k = some_processor();
+
+	seen(PROCESSORS, machine_processor(k, false));
+	usleep(any(20000));
+	machine_processor(k, true);
+}
+
 static void one_step(void)
 {
 	unsigned int i = any(size.workers), k;
 
 	switch (any(12)) {
 	case 0:
-		k = 1 + any((__u32)sysconf(_SC_NPROCESSORS_CONF));
-		seen(PROCESSORS, machine_processor(k, any(2)));
+		seen(PROCESSORS, machine_processor(some_processor(), any(2)));
 		break;
 	case 1:
 		if (!any(4))
@@ -340,6 +356,9 @@ static void round_of_storm(unsigned int r)
 		bear_witness();
 	for (step = 0; step < size.steps; step++) {
 		one_step();
+		/* However few steps there are. */
+		if (step == size.steps / 3)
+			processor_anew();
 		if (step == size.steps / 2)
 			partition_anew();
 	}

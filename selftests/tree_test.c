@@ -428,6 +428,22 @@ TEST_F(tree, dp3_point_to_point)
 	}
 }
 
+/* Members have ranks of their own, and no others. */
+TEST_F(tree, dma8_nobody_has_that_rank)
+{
+	struct member *m = &self->t.m[0];
+	struct bgdma_desc d = d_memfifo(self->t.count, m->rec.id, m->mem.handle,
+					FROM, 64);
+
+	d.op = BGDMA_OP_TREE_P2P;
+	d.class_prio = CLASS;
+	EXPECT_EQ(BGDMA_E_NO_PEER, run_bad(&m->inj, &d));
+	d.dst_rank = htole32(~0U);
+	EXPECT_EQ(BGDMA_E_NO_PEER, run_bad(&m->inj, &d));
+	d.class_prio = CLASS + 1;
+	EXPECT_EQ(BGDMA_E_CLASS, run_bad(&m->inj, &d));
+}
+
 /* ---- Nobody's business --------------------------------------------------- */
 
 TEST_F(tree, dma8_bad_descriptors)
