@@ -193,7 +193,8 @@ TEST_F(uring, x2_entries_that_change_while_they_are_read)
 		{ .kind = REC, .object = self->b.rc },
 		{ .kind = REC, .object = self->b.rc + (1U << 16) },
 		{ .kind = BGDMA_KIND_REGION, .object = ~0U, .value = ~0ULL },
-		{ .kind = ~0U, .object = BGDMA_HANDLE(63, 1) },
+		/* A doorbell without flags, or nothing that can be waited for. */
+		{ .kind = 0, .object = BGDMA_HANDLE(63, 1) },
 	} };
 	unsigned int i, good = 0, bad = 0;
 	struct io_uring ring;
