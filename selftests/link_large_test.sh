@@ -8,7 +8,6 @@
 cd "$(dirname "$0")" || exit 1
 . ./spaces.sh
 
-examples=$(dirname "$(command -v first)" 2>/dev/null)/examples
 [ -d "$examples" ] || skip "needs the examples"
 
 way() {		# NS PARTITION FROM TO: how many hops, or nothing
@@ -19,25 +18,6 @@ hops_are() {	# NS PARTITION FROM TO HOPS
 	[ "$(way "$1" "$2" "$3" "$4")" = "$5" ]
 }
 
-# Ranks 0 and 1 in one kernel, 2 and 3 in the other.
-job() {		# PROGRAM
-	rm -rf "$tmp/job" "$tmp"/out.*
-	mkdir "$tmp/job"
-	pids=
-	for rank in 0 1 2 3; do
-		BGDMA_RANK=$rank BGDMA_SIZE=4 BGDMA_PARTITION=large \
-			BGDMA_JOB_DIR=$tmp/job on $((rank / 2)) \
-			"$examples/$1" >"$tmp/out.$rank" 2>&1 &
-		pids="$pids $!"
-	done
-	code=0
-	for pid in $pids; do
-		wait "$pid" || code=1
-	done
-	[ $code = 0 ] || sed 's/^/# /' "$tmp"/out.*
-	return $code
-}
-
 spaces 0 1 && join 0 1
 result "two namespaces are joined"
 partition 0 large dims 64x64x32 torus xyz nodes 0-1,4-131071
@@ -46,9 +26,9 @@ link 0 v01 large && link 1 v10 large
 soon peer_is 0 v01 up && soon hops_are 0 large 0 3 3 &&
 	hops_are 0 large 0 131071 3 && hops_are 1 large 3 0 3
 result "dma7_ways_among_131072_nodes"
-job bag
+job large bag 0 0 1 1
 result "x1_tasks_from_a_counter_of_one_node"
-job lockstep
+job large lockstep 0 0 1 1
 result "x1_barriers_and_atomics_in_one_kernel_and_between_two"
 
 partition 0 line dims 600x1x1 nodes 0-299

@@ -8,7 +8,6 @@
 cd "$(dirname "$0")" || exit 1
 . ./spaces.sh
 
-examples=$(dirname "$(command -v first)" 2>/dev/null)/examples
 [ -d "$examples" ] || skip "needs the examples"
 $IP link add bgdma-probe type veth peer name bgdma-prob2 &&
 	$IP link add link bgdma-probe name bgdma-vlan type vlan id 5 2>/dev/null
@@ -33,24 +32,6 @@ again() {	# NS DEV: how often a link has sent something again
 	on "$1" bgdma link show -s dev "$2" | sed -n 's/.* again \([0-9]*\).*/\1/p'
 }
 
-job() {		# PROGRAM
-	rm -rf "$tmp/job" "$tmp"/out.*
-	mkdir "$tmp/job"
-	pids=
-	for rank in 0 1; do
-		BGDMA_RANK=$rank BGDMA_SIZE=2 BGDMA_PARTITION=p \
-			BGDMA_JOB_DIR=$tmp/job on $rank \
-			"$examples/$1" >"$tmp/out.$rank" 2>&1 &
-		pids="$pids $!"
-	done
-	code=0
-	for pid in $pids; do
-		wait "$pid" || code=1
-	done
-	[ $code = 0 ] || sed 's/^/# /' "$tmp"/out.*
-	return $code
-}
-
 wires
 result "a VLAN behind a bridge"
 partition 0 p dims 2x1x1 nodes 0 && partition 1 p dims 2x1x1 nodes 1
@@ -58,7 +39,7 @@ on 0 bgdma link add dev v02 partition p hello 100 timeout 20000 &&
 	on 1 bgdma link add dev vlan partition p hello 100 timeout 20000
 soon peer_is 0 v02 up && soon peer_is 1 vlan up
 result "x1_the_other_end_is_heard"
-job portions
+job p portions 0 1
 result "x1_long_frames_arrive"
 # What is lost is sent again in parts that nobody has to cut.
 [ "$(again 0 v02)" -lt 200 ]

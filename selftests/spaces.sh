@@ -11,6 +11,8 @@
 #	link NS DEV [PARTITION]		it uses a device
 #	soon COMMAND...			until it succeeds; three seconds, or more
 #	peer_is NS DEV STATE		what a link says of who is at its other end
+#	job PARTITION EXAMPLE NS...	a job of as many processes, each in one of these;
+#					examples is the folder that has them
 #
 # And what result.sh has. IP is iproute2's ip, tmp a folder. Whoever sources it ends
 # with a plan: "1..$number".
@@ -34,6 +36,7 @@ $IP link add bgdma-probe type veth peer name bgdma-prob2 2>/dev/null ||
 $IP link del bgdma-probe
 
 . ./result.sh
+examples=$(dirname "$(command -v first)" 2>/dev/null)/examples
 tmp=$(mktemp -d)
 
 failure() {
@@ -87,6 +90,27 @@ soon() {
 
 peer_is() {
 	on "$1" bgdma link show dev "$2" | grep -q "peer .* state $3 "
+}
+
+job() {
+	part=$1 program=$examples/$2
+	shift 2
+	rm -rf "$tmp/job" "$tmp"/out.*
+	mkdir "$tmp/job"
+	pids='' rank=0
+	for where in "$@"; do
+		BGDMA_RANK=$rank BGDMA_SIZE=$# BGDMA_PARTITION=$part \
+			BGDMA_JOB_DIR=$tmp/job on "$where" "$program" \
+			>"$tmp/out.$rank" 2>&1 &
+		pids="$pids $!"
+		rank=$((rank + 1))
+	done
+	code=0
+	for pid in $pids; do
+		wait "$pid" || code=1
+	done
+	[ $code = 0 ] || sed 's/^/# /' "$tmp"/out.*
+	return $code
 }
 
 trap 'no_spaces; rm -rf "$tmp"' EXIT
