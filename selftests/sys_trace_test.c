@@ -106,9 +106,29 @@ static void trace_read(void)
 	FILE *lines = tracing_lines();
 	char line[512];
 
+	trace->count = 0;
 	while (fgets(line, sizeof(line), lines))
 		line_read(line, trace);
 	fclose(lines);
+}
+
+static unsigned int steps_of(enum what kind)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < trace->count; i++)
+		n += trace->step[i].what == kind;
+	return n;
+}
+
+/*
+ * What the processes were told is traced a moment later: what was fetched is executed,
+ * and a counter of each of them has reached zero.
+ */
+static bool trace_whole(void)
+{
+	trace_read();
+	return steps_of(EXECUTE) == steps_of(FETCH) && steps_of(HIT_ZERO) >= 2;
 }
 
 static void trace_begin(void)
@@ -153,7 +173,7 @@ static int cross(uint32_t rank, uint32_t size, void *arg)
 			message->bytes));
 	require_is(0, bgdma_job_fence(module.m.job));
 	if (rank == 0)
-		trace_read();
+		require(until(trace_whole()));
 	require_is(0, bgdma_job_fence(module.m.job));
 	return module_close(&module);
 }
@@ -206,15 +226,6 @@ static unsigned int steps(enum what kind, unsigned int rank, const char *op,
 	return n;
 }
 
-static unsigned int executed(void)
-{
-	unsigned int i, n = 0;
-
-	for (i = 0; i < trace->count; i++)
-		n += trace->step[i].what == EXECUTE;
-	return n;
-}
-
 /*
  * LC-2: a counter goes down by so much in all, and reaches zero once, at the end.
  * @first: what the first leaves; 0: nobody knows
@@ -259,7 +270,7 @@ TRACED(lc1_lc2_a_rendezvous_is_three_descriptors)
 
 	trace_message((struct message){ .bytes = 100000,
 					.portion = BGDMA_PORTION_WHOLE });
-	EXPECT_EQ(3, executed());
+	EXPECT_EQ(3, steps_of(EXECUTE));
 	rts = step_next(NULL, EXECUTE, 0, "memfifo", false, 0);
 	cts = step_next(NULL, EXECUTE, 1, "remote-get", false, 0);
 	data = step_next(NULL, EXECUTE, 0, "put", true, 0);
@@ -447,8 +458,8 @@ static void chain_is(struct __test_metadata *_metadata, struct message m,
 	EXPECT_EQ(linked, steps(EXECUTE, 0, "remote-get", true, PAIRS));
 	EXPECT_EQ(linked, steps(EXECUTE, 1, "remote-get", true, FETCHES));
 	/* These, and nothing else: at most four for each portion. */
-	EXPECT_EQ(2 + chains + 2 * linked + portions + chains, executed());
-	EXPECT_GE(4 * portions, executed());
+	EXPECT_EQ(2 + chains + 2 * linked + portions + chains, steps_of(EXECUTE));
+	EXPECT_GE(4 * portions, steps_of(EXECUTE));
 	portions_equal(_metadata, &m, portions);
 	fill_is_first(_metadata);
 	pairs_are(_metadata);
