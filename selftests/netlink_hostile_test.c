@@ -231,22 +231,34 @@ TEST_F(data, x2_refused_for_others_by_our_flow)
 
 #define WORDS	100
 
-/* Frames of our FIFO that are sent again, until there is none for a while. */
-static unsigned int sent_again(int sock, const struct inj *inj)
+/* Frames of our FIFO that were sent again up to now. */
+static unsigned int again_seen(int sock, const struct inj *inj)
 {
 	struct {
 		struct ether_header eth;
 		struct bgdma_frame f;
 	} __attribute__((packed)) in;
+	unsigned int n = 0;
+	ssize_t bytes;
+
+	while ((bytes = recv(sock, &in, sizeof(in), MSG_DONTWAIT)) >= 0) {
+		if (bytes < (ssize_t)sizeof(in) || in.f.kernel == US ||
+		    in.f.type != BGDMA_FRAME_DATA || in.f.flow != inj->id)
+			continue;
+		n += !!(in.f.flags & BGDMA_FRAME_AGAIN);
+	}
+	return n;
+}
+
+/* The same, until there is none for a while. */
+static unsigned int sent_again(int sock, const struct inj *inj)
+{
 	__u64 end = now_ns() + 300000000;
 	unsigned int n = 0;
 
 	while (now_ns() < end) {
-		if (recv(sock, &in, sizeof(in), 0) < (ssize_t)sizeof(in) ||
-		    in.f.kernel == US || in.f.type != BGDMA_FRAME_DATA ||
-		    in.f.flow != inj->id)
-			continue;
-		n += !!(in.f.flags & BGDMA_FRAME_AGAIN);
+		n += again_seen(sock, inj);
+		usleep(1000);
 	}
 	return n;
 }
@@ -282,6 +294,68 @@ TEST_F(data, x2_a_refusal_leads_to_one_frame)
 	EXPECT_LE(1, i);
 	EXPECT_GT(WORDS / 4, i);
 	EXPECT_EQ(BGDMA_E_RIGHTS, outcome(&self->e.inj, 0));
+}
+
+#define BEHIND	8	/* frames of ours that he has not dealt with */
+#define LIES	400
+
+/* So many frames, of which @first is the first and @last the last. */
+static bool frames_out(int sock, struct inj *inj, const struct bgdma_desc *d,
+		       struct data_frame *first, struct data_frame *last)
+{
+	unsigned int i;
+
+	for (i = 0; i < BEHIND; i++) {
+		inject(inj, d);
+		do {
+			if (!next_frame(sock, BGDMA_FRAME_DATA, last,
+					sizeof(*last)))
+				return false;
+		} while (i && last->frame.psn < first->frame.psn + i);
+		if (!i)
+			*first = *last;
+	}
+	return true;
+}
+
+/* What overtook all before it leads to these again: not for each time that he says so. */
+TEST_F(data, x2_what_overtook_leads_to_few_frames)
+{
+	struct bgdma_desc d = d_put(WE, self->e.mem.handle, 1024, 3, 0, 64);
+	struct data_frame first, last;
+	uint32_t i, n = 0;
+
+	ASSERT_TRUE(frames_out(self->sock, &self->e.inj, &d, &first, &last));
+	ack_new(&self->ack);
+	for (i = 1; i <= LIES; i++) {
+		self->ack.ack.sack[0] = 1 << (i % 2 ? BEHIND - 1 : BEHIND - 2);
+		ASSERT_TRUE(send_ack_of(self->sock, &first, US, i,
+					first.frame.psn, 0, &self->ack));
+		n += again_seen(self->sock, &self->e.inj);
+	}
+	n += sent_again(self->sock, &self->e.inj);
+	EXPECT_LE(BEHIND / 2, n);
+	EXPECT_GT(LIES / 2, n);
+}
+
+/* Nor does having room, and none, and room. */
+TEST_F(data, x2_room_again_and_again_leads_to_few_frames)
+{
+	struct bgdma_desc d = d_put(WE, self->e.mem.handle, 1024, 3, 0, 64);
+	struct data_frame first, last;
+	uint32_t i, n = 0;
+
+	ASSERT_TRUE(frames_out(self->sock, &self->e.inj, &d, &first, &last));
+	for (i = 1; i <= 2 * LIES; i++) {
+		ack_new(&self->ack);
+		self->ack.ack.state = i % 2 ? BGDMA_WIRE_NOT_READY : 0;
+		ASSERT_TRUE(send_ack_of(self->sock, &first, US, i,
+					first.frame.psn, 0, &self->ack));
+		n += again_seen(self->sock, &self->e.inj);
+	}
+	n += sent_again(self->sock, &self->e.inj);
+	EXPECT_LE(BEHIND / 2, n);
+	EXPECT_GT(LIES / 2, n);
 }
 
 TEST_HARNESS_MAIN

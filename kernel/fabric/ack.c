@@ -102,6 +102,18 @@ void bgdma_tx_again(struct bgdma_tx_flow *flow, struct sk_buff *skb)
 				 bgdma_tx_mark(flow, copy, skb));
 }
 
+/* Because of what the receiver says, if there is credit: false if not. */
+static bool bgdma_tx_told(struct bgdma_tx_flow *flow, struct sk_buff *skb)
+{
+	u32 span = bgdma_frame_cb(skb)->span;
+
+	if (flow->credit < span)
+		return false;
+	flow->credit -= span;
+	bgdma_tx_again(flow, skb);
+	return true;
+}
+
 /* Of the frames behind the oldest, when the last was sent that has arrived. */
 static bool bgdma_tx_newest(const struct bgdma_tx_flow *flow, u32 *newest)
 {
@@ -128,7 +140,8 @@ static bool bgdma_tx_newest(const struct bgdma_tx_flow *flow, u32 *newest)
  *
  * Each has a round trip and a little more to come another way. For the first of
  * those that still have, there is a look at the end of that time: there may be no
- * acknowledgment any more that could lead to one.
+ * acknowledgment any more that could lead to one. Without credit they wait for
+ * the end of a silence.
  *
  * Context: tx.lock held.
  */
@@ -150,10 +163,10 @@ void bgdma_tx_mend(struct bgdma_tx_flow *flow)
 			break;
 		if (cb->arrived || (s32)(newest - cb->stamp) < 0)
 			continue;
-		if (age > patience)
-			bgdma_tx_again(flow, skb);
-		else
+		if (age <= patience)
 			soon = min(soon, patience - age);
+		else if (!bgdma_tx_told(flow, skb))
+			break;
 	}
 	if (soon != U32_MAX)
 		hrtimer_start(&flow->gap,
@@ -197,10 +210,8 @@ static void bgdma_tx_sacked(struct bgdma_tx_flow *flow,
 		if (cb->psn - flow->una >= BGDMA_WIRE_SACK)
 			break;
 		cb->arrived = bgdma_tx_arrived(cb, ack, cum);
-		if (!again || cb->arrived)
-			continue;
-		bgdma_tx_again(flow, skb);
-		again--;
+		if (again && !cb->arrived && bgdma_tx_told(flow, skb))
+			again--;
 	}
 	bgdma_tx_mend(flow);
 }

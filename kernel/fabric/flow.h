@@ -32,6 +32,13 @@
 /* Frames that arrive before the one that is next are kept: so many of a flow. */
 #define BGDMA_RX_WINDOW		BGDMA_WIRE_SACK
 
+/*
+ * For each frame so many may be sent again because of what the receiver says, and as
+ * many of those on their way after each silence: no words of his lead to more.
+ */
+#define BGDMA_CREDIT_EACH	2
+#define BGDMA_CREDIT_MAX	(2 * BGDMA_RX_WINDOW)
+
 /* Frames that may be on their way at least. */
 #define BGDMA_CWND_MIN		16
 
@@ -225,6 +232,7 @@ struct bgdma_flow_key {
  * @queued: frames wait somewhere on the way
  * @shrunk: number of the first frame that was sent with the window as it is
  * @stopped: the receiver has no room
+ * @credit: of numbers that may be sent again because of what he says
  * @sent: when the last frame was sent, in us
  * @row: frames up to that one of which each came close behind the one before, and
  *	none of its stream went elsewhere
@@ -264,6 +272,7 @@ struct bgdma_tx_flow {
 	bool queued;
 	u32 shrunk;
 	bool stopped;
+	u32 credit;
 	u32 sent;
 	u16 row;
 	u16 need;

@@ -231,6 +231,8 @@ void bgdma_tx_close(struct bgdma_tx_flow *flow)
 	cb->span = bgdma_frame_span(skb, tx->room.mtu);
 	cb->psn = flow->next;
 	flow->next += cb->span;
+	flow->credit = min_t(u32, BGDMA_CREDIT_MAX, flow->credit +
+			     BGDMA_CREDIT_EACH * cb->span);
 	cb->stamp = bgdma_flow_clock();
 	f->session = cpu_to_le32(flow->session);
 	f->psn = cpu_to_le32(cb->psn);
@@ -446,6 +448,8 @@ static void bgdma_tx_timeout(struct bgdma_tx_flow *flow)
 	if (bgdma_tx_silent(flow))
 		return;
 	flow->tries++;
+	flow->credit = max(flow->credit,
+			   BGDMA_CREDIT_EACH * (flow->next - flow->una));
 	if (!flow->tx->s && flow->tx->until &&
 	    time_after(jiffies, flow->tx->until)) {
 		bgdma_tx_over(flow->tx);
