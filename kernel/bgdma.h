@@ -330,6 +330,7 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * @member: index in partition.members; partition.lock
  * @stats_gone: of FIFOs that were destroyed; @lock
  * @parting: tells other kernels that it has left; NULL: nothing left this kernel
+ * @kcov_handle: what the pool does for it is covered for who opened it
  * @rcu: freed after a grace period
  */
 struct bgdma_ctx {
@@ -404,6 +405,7 @@ struct bgdma_ctx {
 	u32 member;
 	struct bgdma_stream_stats stats_gone;
 	struct bgdma_parting *parting;
+	u64 kcov_handle;
 	struct rcu_head rcu;
 };
 

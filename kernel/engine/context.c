@@ -5,6 +5,7 @@
  * nobody. Releasing waits for the last pieces that touch it and frees what it
  * held; its own file does that, or the end of its process (process.c).
  */
+#include <linux/kcov.h>
 #include <linux/log2.h>
 #include <linux/poll.h>
 #include <linux/sched/mm.h>
@@ -47,8 +48,10 @@ struct bgdma_ctx *bgdma_ctx_new(void)
 {
 	struct bgdma_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
 
-	if (ctx)
-		bgdma_ctx_init(ctx);
+	if (!ctx)
+		return NULL;
+	bgdma_ctx_init(ctx);
+	ctx->kcov_handle = kcov_common_handle();
 	return ctx;
 }
 

@@ -15,6 +15,7 @@
  * one: chains go to and fro between two streams for ever.
  * Nothing here looks at the task that it runs in.
  */
+#include <linux/kcov.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/nospec.h>
@@ -217,7 +218,9 @@ static void bgdma_poll_pass(struct bgdma_engine *e)
 	 */
 	while (rung < BGDMA_RUNG_MAX &&
 	       (ctx = bgdma_poll_find(e, now, last, &left))) {
+		kcov_remote_start_common(ctx->kcov_handle);
 		rung += bgdma_doorbell_pool(ctx);
+		kcov_remote_stop();
 		bgdma_busy_put(&ctx->busy);
 	}
 	if (rung >= BGDMA_RUNG_MAX)
@@ -263,7 +266,9 @@ static void bgdma_thread_turn(struct bgdma_engine *e, struct bgdma_stream *s)
 	if (s->kind != BGDMA_KIND_FLOW)
 		s->follow = &follow;
 	for (;;) {
+		kcov_remote_start_common(ctx->kcov_handle);
 		bgdma_thread_run(e, s);
+		kcov_remote_stop();
 		if (!bgdma_thread_alone(e, s))
 			break;
 		/* As between any two turns. */

@@ -432,6 +432,7 @@ struct bgdma_rx_flow {
  * @flags: BGDMA_FLOWS_*
  * @arrived: frames that nobody has looked at
  * @in_box: in the list of the processor where they arrived
+ * @kcov_handle: what a worker does is covered for who sent the last of them
  * @work: looks
  * @session: of the next flow
  */
@@ -456,6 +457,7 @@ struct bgdma_flows {
 	struct delayed_work idle;
 	unsigned long flags;
 	struct sk_buff_head arrived;
+	u64 kcov_handle;
 	struct list_head in_box;
 	struct work_struct work;
 	atomic_t session;

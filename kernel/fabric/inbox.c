@@ -9,6 +9,7 @@
  * preempted, and takes locks for the length of a slice only; he looks neither for
  * memory nor at who comes for the first time. All else is a worker's.
  */
+#include <linux/kcov.h>
 #include <linux/percpu.h>
 
 #include "../engine/busy.h"
@@ -50,6 +51,7 @@ bool bgdma_inbox_put(struct bgdma_flows *flows, struct sk_buff *skb)
 
 	if (skb_queue_len_lockless(&flows->arrived) >= BGDMA_ARRIVED_MAX)
 		return false;
+	WRITE_ONCE(flows->kcov_handle, skb_get_kcov_handle(skb));
 	skb_queue_tail(&flows->arrived, skb);
 	if (!box->open) {
 		queue_work(bgdma_flow_wq, &flows->work);
@@ -174,6 +176,7 @@ static void bgdma_inbox_work(struct work_struct *work)
 	struct sk_buff *slow;
 	bool opened;
 
+	kcov_remote_start_common(READ_ONCE(flows->kcov_handle));
 	while (!skb_queue_empty(&flows->arrived)) {
 		/* Else each that leads to something to send would have a budget. */
 		opened = bgdma_inbox_open(false);
@@ -187,6 +190,7 @@ static void bgdma_inbox_work(struct work_struct *work)
 		}
 		cond_resched();
 	}
+	kcov_remote_stop();
 }
 
 /**

@@ -63,12 +63,24 @@ static bool set_add(struct set *s, unsigned long v)
 	return true;
 }
 
+/* ---- Coverage ---------------------------------------------------------- */
+
+#define KCOV_WORDS	(1UL << 16)
+
+/* @words[0] counts what follows. */
+struct kcov {
+	int fd;
+	unsigned long *words;
+};
+
 /* ---- What is known so far; all processes share it --------------------- */
 
 struct fuzzer {
-	struct kcov kcov;
+	struct kcov calls;	/* of the process that runs programs */
+	struct kcov engine;	/* what the module's threads do for it */
 	struct random random;
 	struct set blocks;	/* of code */
+	unsigned long in_threads; /* of them, reached there first */
 	struct set steps;	/* from one block to the next */
 	struct program corpus[CORPUS_MAX];
 	size_t corpus_size;
@@ -89,7 +101,7 @@ static long now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-static bool kcov_open(struct kcov *k)
+static bool kcov_map(struct kcov *k)
 {
 	k->fd = open("/sys/kernel/debug/kcov", O_RDWR | O_CLOEXEC);
 	if (k->fd < 0 || ioctl(k->fd, KCOV_INIT_TRACE, KCOV_WORDS))
@@ -99,22 +111,59 @@ static bool kcov_open(struct kcov *k)
 	return k->words != MAP_FAILED;
 }
 
-/* Whether a program took a step that none before took. */
-static bool anything_new(struct fuzzer *f)
+/*
+ * Whoever opens the device from here on, and sends frames: the module's threads are
+ * covered for this process and those that it forks, until these end a trace of
+ * their own.
+ */
+static bool kcov_of_threads(const struct kcov *k)
 {
-	unsigned long count = f->kcov.words[0], last = 0, i;
+	struct kcov_remote_arg arg = {
+		.trace_mode = KCOV_TRACE_PC, .area_size = KCOV_WORDS / 2,
+		.common_handle = kcov_remote_handle(KCOV_SUBSYSTEM_COMMON,
+						    (__u64)getpid()),
+	};
+
+	return !ioctl(k->fd, KCOV_REMOTE_ENABLE, &arg);
+}
+
+static bool kcov_open(struct fuzzer *f)
+{
+	return kcov_map(&f->calls) && kcov_map(&f->engine) &&
+	       kcov_of_threads(&f->engine);
+}
+
+static void kcov_clear(struct fuzzer *f)
+{
+	f->calls.words[0] = 0;
+	__atomic_store_n(&f->engine.words[0], 0, __ATOMIC_RELAXED);
+}
+
+/* @blocks: how many of code none before had reached are added there */
+static bool new_in(struct fuzzer *f, const struct kcov *k, unsigned long *blocks)
+{
+	unsigned long count = k->words[0], last = 0, i;
 	bool found = false;
 
 	if (count > KCOV_WORDS - 1)
 		count = KCOV_WORDS - 1;
 	for (i = 1; i <= count; i++) {
-		unsigned long at = f->kcov.words[i];
+		unsigned long at = k->words[i];
 
-		set_add(&f->blocks, at);
+		*blocks += set_add(&f->blocks, at);
 		found |= set_add(&f->steps, at ^ mixed(last));
 		last = at;
 	}
 	return found;
+}
+
+/* Whether a program took a step that none before took. */
+static bool anything_new(struct fuzzer *f)
+{
+	unsigned long in_calls = 0;
+	bool found = new_in(f, &f->calls, &in_calls);
+
+	return new_in(f, &f->engine, &f->in_threads) || found;
 }
 
 /* ---- Running ----------------------------------------------------------- */
@@ -207,16 +256,19 @@ static void session(struct fuzzer *f, struct program *p)
 {
 	int n = 0;
 
+	/* To the end: who ends a trace is covered no more by the module's threads. */
+	if (ioctl(f->calls.fd, KCOV_ENABLE, KCOV_TRACE_PC))
+		perror("fuzz: KCOV");
 	run_ground(p);
 	do {
 		f->programs++;
 		tell(f, p);
-		f->kcov.words[0] = 0;
-		run_program(p, &f->kcov);
+		kcov_clear(f);
+		run_program(p);
 		if (anything_new(f) && f->corpus_size < CORPUS_MAX)
 			f->corpus[f->corpus_size++] = *p;
 	} while (++n < SESSION && next(f, p));
-	run_end(&f->kcov);
+	run_end();
 }
 
 static bool run(struct fuzzer *f, struct program *p)
@@ -275,12 +327,12 @@ static int report(struct fuzzer *f)
 		program_write(&f->corpus[i], text);
 		printf("keep %s\n", text);
 	}
-	printf("fuzz: %lu programs, %lu killed, %zu kept, %zu blocks, %zu steps\n",
+	printf("fuzz: %lu programs, %lu killed, %zu kept, %zu blocks, %zu steps, %lu blocks by threads\n",
 	       f->programs, f->killed, f->corpus_size, f->blocks.used,
-	       f->steps.used);
-	if (!f->blocks.used)
+	       f->steps.used, f->in_threads);
+	if (!f->in_threads)
 		printf("fuzz: no coverage: is the module built with it?\n");
-	return !f->blocks.used;
+	return !f->in_threads;
 }
 
 static bool options(struct fuzzer *f, int argc, char **argv)
@@ -332,7 +384,7 @@ int main(int argc, char **argv)
 	printf("fuzz: seed %#llx\n", (unsigned long long)f->random.state);
 	fflush(stdout);
 	f->kmsg = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
-	if (!kcov_open(&f->kcov)) {
+	if (!kcov_open(f)) {
 		perror("fuzz: KCOV");
 		return 4;
 	}

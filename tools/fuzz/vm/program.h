@@ -76,14 +76,6 @@ int call_named(const char *name, size_t length);
 
 /* ---- run.c: running them --------------------------------------------- */
 
-/* Coverage of the calling task; @words[0] counts what follows. */
-struct kcov {
-	int fd;
-	unsigned long *words;
-};
-
-#define KCOV_WORDS	(1UL << 16)
-
 /* Prepares this process for all: a network namespace, signals. */
 void run_prepare(void);
 /* A partition to attach to, when somebody deleted it. */
@@ -91,7 +83,7 @@ void run_repair(void);
 /* Attach, create and map what p->ground says; ends the process if it cannot. */
 void run_ground(const struct program *p);
 /* The calls; it may well not return. */
-void run_program(const struct program *p, struct kcov *kcov);
-void run_end(struct kcov *kcov) __attribute__((noreturn));
+void run_program(const struct program *p);
+void run_end(void) __attribute__((noreturn));
 
 #endif /* BGDMA_FUZZ_PROGRAM_H */

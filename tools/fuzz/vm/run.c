@@ -5,7 +5,6 @@
  */
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/kcov.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -358,20 +357,17 @@ void run_ground(const struct program *p)
 	interrupt_often();
 }
 
-void run_program(const struct program *p, struct kcov *kcov)
+void run_program(const struct program *p)
 {
 	machine.program = p;
-	ioctl(kcov->fd, KCOV_ENABLE, KCOV_TRACE_PC);
 	run_calls(&machine, 0, p->calls);
-	ioctl(kcov->fd, KCOV_DISABLE, 0);
 }
 
-void run_end(struct kcov *kcov)
+void run_end(void)
 {
 	int i;
 
 	/* The end of the process is not traced. */
-	ioctl(kcov->fd, KCOV_ENABLE, KCOV_TRACE_PC);
 	for (i = 0; i < FILES; i++)
 		close(machine.file[i].fd);
 	_exit(0);
