@@ -9,13 +9,14 @@
 
 static struct {
 	struct node n;
+	struct end e;		/* where there is something to do */
 	__u32 counter;
 	struct io_uring ring;
 	__u32 features;
 } w;
 
 /* Its result; 0 also while it waits. */
-static int command(__u32 op, const void *arg, size_t bytes)
+static int command(int fd, __u32 op, const void *arg, size_t bytes)
 {
 	struct io_uring_sqe *sqe;
 	struct io_uring_cqe *cqe;
@@ -25,7 +26,7 @@ static int command(__u32 op, const void *arg, size_t bytes)
 	if (!io_uring_sq_ready(&w.ring)) {
 		sqe = io_uring_get_sqe(&w.ring);
 		/* cmd_op lies where the offset of others is. */
-		io_uring_prep_rw(IORING_OP_URING_CMD, sqe, w.n.fd, NULL, 0, op);
+		io_uring_prep_rw(IORING_OP_URING_CMD, sqe, fd, NULL, 0, op);
 		memcpy(sqe->cmd, arg, bytes);
 	}
 	ret = io_uring_submit(&w.ring);
@@ -40,14 +41,44 @@ static int command(__u32 op, const void *arg, size_t bytes)
 
 static int call_doorbell(void)
 {
-	return command(BGDMA_URING_DOORBELL, "", 0);
+	return command(w.n.fd, BGDMA_URING_DOORBELL, "", 0);
 }
 
 static int call_wait(void)
 {
 	struct bgdma_condition cond = { .kind = REC, .object = w.counter };
 
-	return command(BGDMA_URING_WAIT, &cond, sizeof(cond));
+	return command(w.n.fd, BGDMA_URING_WAIT, &cond, sizeof(cond));
+}
+
+/* A put, and a packet that tells of it. */
+static void prepare_work(void)
+{
+	struct bgdma_desc d;
+
+	end_new(&w.e, 1);
+	counter_add(&w.e.n, INJ, w.e.ic, PAIR_BYTES);
+	counter_add(&w.e.n, REC, w.e.rc, PAIR_BYTES);
+	d = d_put_counted(&w.e, &w.e, w.e.ic, w.e.rc, PAIR_BYTES);
+	put_in(&w.e.inj, &d);
+	d = d_number(1, &w.e.rec, 1);
+	put_in(&w.e.inj, &d);
+}
+
+static int call_work(void)
+{
+	post(&w.e.inj);
+	return command(w.e.n.fd, BGDMA_URING_DOORBELL, "", 0);
+}
+
+static void undo_work(void)
+{
+	must(until(load(&w.e.inj.kern->done) == w.e.inj.tail) ? 0 : -ETIME);
+	must(load(&w.e.inj.rec->code) ? -EDOM : 0);
+	must(until(packet(&w.e.rec)) ? 0 : -ETIME);
+	must(value(&w.e.n, INJ, w.e.ic) || value(&w.e.n, REC, w.e.rc) ? -EDOM : 0);
+	node_close(&w.e.n);
+	must(munmap(w.e.mem.p, w.e.mem.bytes) ? -errno : 0);
 }
 
 /* A counter at 1 waits for the last byte; it comes, from software. */
@@ -98,6 +129,17 @@ TEST_F_TIMEOUT(fault, uring_doorbell, 120)
 {
 	const struct faulty ring = FAULTY("URING_DOORBELL", NULL, call_doorbell,
 					  NULL);
+
+	if (!(w.features & BGDMA_FEATURE_URING_DOORBELL))
+		SKIP(return, "this kernel has no commands of io_uring");
+	EXPECT_LE(0, fault_all(&ring));
+}
+
+/* Nor does what it runs ask for anything. */
+TEST_F_TIMEOUT(fault, uring_doorbell_with_descriptors, 120)
+{
+	const struct faulty ring = FAULTY("URING_DOORBELL with descriptors",
+					  prepare_work, call_work, undo_work);
 
 	if (!(w.features & BGDMA_FEATURE_URING_DOORBELL))
 		SKIP(return, "this kernel has no commands of io_uring");
