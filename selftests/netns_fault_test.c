@@ -4,8 +4,10 @@
  * that ends with one, while the module gets no memory, see fault.h. Only the module:
  * the kernel itself warns when it has none for that.
  */
+#include <fcntl.h>
 #include <linux/if_link.h>
 #include <net/if.h>
+#include <sys/wait.h>
 
 #include "kselftest_harness.h"
 #include "fault.h"
@@ -13,8 +15,8 @@
 #include "tool.h"
 
 /*
- * Of a hundred things that it asks memory for so many fail. Not all: who leaves waits
- * until it has the memory to say so.
+ * Of a hundred things that it asks memory for so many fail. Not all: a namespace waits
+ * until there was memory to say who has left.
  */
 static const unsigned int percents[] = { 0, 10, 50, 90 };
 #define PERCENTS	(sizeof(percents) / sizeof(percents[0]))
@@ -162,30 +164,39 @@ TEST_F_TIMEOUT(netns, a_device_moves, 300)
 	EXPECT_LT(0, hits);
 }
 
+/* A node here and one in another namespace, to which something was sent. */
+static pid_t two_nodes(struct other *o, struct end *e)
+{
+	struct bgdma_desc d;
+	pid_t pid;
+
+	memset(o, 0, sizeof(*o));
+	must(rt_veth() ? -EIO : 0);
+	pid = start_child(own_node, o);
+	must(until(load(&o->there)) ? 0 : -ETIME);
+	must(move_to(pid) ? -EIO : 0);
+	store(&o->moved, true);
+	partition_on("veth1", 1);
+	end_new(e, 1);
+	must(until(load(&o->linked)) ? 0 : -ETIME);
+	d = d_put(0, e->mem.handle, 0, o->region, 0, PAGE);
+	/* The devices may take a moment until they carry anything. */
+	must(until(!run_bad(&e->inj, &d)) ? 0 : -ETIME);
+	return pid;
+}
+
 /* Whoever lived there is missed, and what he held is back. */
 TEST_F_TIMEOUT(netns, x3_a_namespace_ends, 300)
 {
 	struct bgdma_event event;
 	unsigned int hits = 0;
 	struct account before;
-	struct bgdma_desc d;
 	struct end e;
 	size_t i;
 
 	account(&before);
 	for (i = 0; i < PERCENTS; i++) {
-		memset(self->other, 0, sizeof(*self->other));
-		must(rt_veth() ? -EIO : 0);
-		self->pid = start_child(own_node, self->other);
-		ASSERT_TRUE(until(load(&self->other->there)));
-		ASSERT_EQ(0, move_to(self->pid));
-		store(&self->other->moved, true);
-		partition_on("veth1", 1);
-		end_new(&e, 1);
-		ASSERT_TRUE(until(load(&self->other->linked)));
-		d = d_put(0, e.mem.handle, 0, self->other->region, 0, PAGE);
-		/* The devices may take a moment until they carry anything. */
-		ASSERT_TRUE(until(!run_bad(&e.inj, &d)));
+		self->pid = two_nodes(self->other, &e);
 		must(fault_module(percents[i]) ? 0 : -EIO);
 		kill_child(self->pid, SIGKILL);
 		EXPECT_TRUE(until(!if_nametoindex("veth1")))
@@ -200,6 +211,34 @@ TEST_F_TIMEOUT(netns, x3_a_namespace_ends, 300)
 	}
 	TH_LOG("%u faults", hits);
 	EXPECT_LT(0, hits);
+}
+
+/* However little memory there is: who waits for it is not the one that was killed. */
+TEST_F_TIMEOUT(netns, x3_who_is_killed_ends_without_memory, 300)
+{
+	struct bgdma_event event;
+	struct account before;
+	int space, status;
+	char path[64];
+	struct end e;
+
+	account(&before);
+	self->pid = two_nodes(self->other, &e);
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", self->pid);
+	space = open(path, O_RDONLY | O_CLOEXEC);
+	must(space < 0 ? -errno : 0);
+	must(fault_module(100) ? 0 : -EIO);
+	kill(self->pid, SIGKILL);
+	EXPECT_TRUE(until(waitpid(self->pid, &status, WNOHANG) == self->pid));
+	EXPECT_LT(0, fault_module_hits());
+	must(fault_module(0) ? 0 : -EIO);
+	/* When there is memory it is said. */
+	EXPECT_TRUE(event_wait(&e.n, BGDMA_EVENT_PEER_DOWN, &event));
+	node_close(&e.n);
+	close(space);
+	EXPECT_TRUE(until(!if_nametoindex("veth1")));
+	partition_off();
+	EXPECT_TRUE(until(account_back(&before)));
 }
 
 TEST_HARNESS_MAIN

@@ -624,7 +624,7 @@ void bgdma_voice_refused(struct bgdma_stream *s);
 void bgdma_voice_fetched(struct bgdma_rx_flow *flow,
 			 const struct bgdma_wire_packet *p, u32 offset,
 			 const void *old, u32 n);
-struct bgdma_parting *bgdma_parting_get(struct bgdma_ctx *ctx);
+struct bgdma_parting *bgdma_parting_get(struct bgdma_ctx *ctx, gfp_t gfp);
 void bgdma_parting_put(struct bgdma_parting *parting);
 void bgdma_parting_left(struct bgdma_ctx *ctx);
 int bgdma_hear(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,

@@ -46,7 +46,8 @@ struct bgdma_tx *bgdma_tx_new(struct bgdma_ether *ether, struct bgdma_stream *s)
 	if (s) {
 		tx->sent = kcalloc(BGDMA_SENT_MAX, sizeof(*tx->sent),
 				   GFP_NOWAIT | __GFP_NOWARN);
-		tx->parting = bgdma_parting_get(s->ctx);
+		tx->parting = bgdma_parting_get(s->ctx,
+						GFP_NOWAIT | __GFP_NOWARN);
 		if (!tx->sent || !tx->parting)
 			goto free;
 		bgdma_stream_init(&tx->late, s->ctx, s->kind, s->id, NULL);

@@ -365,17 +365,18 @@ void bgdma_parting_put(struct bgdma_parting *parting)
 /**
  * bgdma_parting_get() - what tells others that a context has left
  * @ctx: of ours
+ * @gfp: how to get memory
  *
- * Context: any.
+ * Context: as @gfp says.
  * Return: with a reference for the caller; NULL: no memory.
  */
-struct bgdma_parting *bgdma_parting_get(struct bgdma_ctx *ctx)
+struct bgdma_parting *bgdma_parting_get(struct bgdma_ctx *ctx, gfp_t gfp)
 {
 	struct bgdma_parting *parting = READ_ONCE(ctx->parting), *old;
 
 	if (parting)
 		goto out;
-	parting = kzalloc(sizeof(*parting), GFP_NOWAIT | __GFP_NOWARN);
+	parting = kzalloc(sizeof(*parting), gfp);
 	if (!parting)
 		return NULL;
 	kref_init(&parting->ref);	/* the context's */
@@ -401,7 +402,8 @@ out:
  * bgdma_parting_left() - a context is no more
  * @ctx: all of its streams were killed
  *
- * Others are told when what it sent has arrived.
+ * Others are told when what it sent has arrived. Whoever ends, be it killed, does not
+ * wait for the memory for that: what does is a worker.
  *
  * Context: may sleep.
  */
@@ -409,8 +411,7 @@ void bgdma_parting_left(struct bgdma_ctx *ctx)
 {
 	struct bgdma_parting *parting;
 
-	while (!(parting = bgdma_parting_get(ctx)))
-		msleep(20);
+	parting = bgdma_parting_get(ctx, GFP_KERNEL | __GFP_NOFAIL);
 	WRITE_ONCE(ctx->parting, NULL);
 	bgdma_asked_forget(parting);
 	/* The one that was just got, and the context's. */
