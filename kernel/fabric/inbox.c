@@ -162,7 +162,7 @@ void bgdma_inbox_close(void)
 		budget = bgdma_inbox_take(flows, box->pooled, budget, &slow);
 		if (slow)
 			skb_queue_head(&flows->arrived, slow);
-		if (!skb_queue_empty(&flows->arrived))
+		if (!skb_queue_empty_lockless(&flows->arrived))
 			queue_work(bgdma_flow_wq, &flows->work);
 		bgdma_busy_put(&flows->busy);
 	}
@@ -177,7 +177,7 @@ static void bgdma_inbox_work(struct work_struct *work)
 	bool opened;
 
 	kcov_remote_start_common(READ_ONCE(flows->kcov_handle));
-	while (!skb_queue_empty(&flows->arrived)) {
+	while (!skb_queue_empty_lockless(&flows->arrived)) {
 		/* Else each that leads to something to send would have a budget. */
 		opened = bgdma_inbox_open(false);
 		bgdma_inbox_take(flows, false, BGDMA_INBOX_BYTES, &slow);
