@@ -465,12 +465,51 @@ static int fail_nth(uint32_t rank, uint32_t size, void *arg)
 		if (!faults)
 			break;
 		/* Progress tries again what it had no memory for. */
+		if (ret != -ENOMEM && ret != -fault_code && ret)
+			fprintf(stderr, "# call %u fails: %d\n", n, ret);
 		require(ret == -ENOMEM || ret == -fault_code || ret == 0);
 		told += ret != 0;
 	}
 	require_is(0, ret);
 	require(told >= kind->told);
 	return 0;
+}
+
+/* Each time that something is about to be called, that cannot be done now. */
+static bool fourth_look(void *arg)
+{
+	unsigned int *looks = arg;
+
+	until_fault = 1;
+	return ++*looks == 4;
+}
+
+static int wait_without_end(uint32_t rank, uint32_t size, void *arg)
+{
+	static const struct kind kind = { 0 };
+	struct life l = { .kind = &kind };
+	unsigned int looks = 0;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	fault_code = EAGAIN;
+	require_is(0, commit(&l));
+	faults = 0;
+	require_is(0, bgdma_endpoint_wait_until(l.m.ep, fourth_look, &looks,
+						BGDMA_SLEEP, -1));
+	until_fault = 0;
+	require(faults >= 2);
+	bgdma_endpoint_destroy(l.m.ep);
+	bgdma_job_close(l.m.job);
+	return 0;
+}
+
+/* What cannot be done now is no end of the time. */
+TEST(dp5_a_wait_without_end_has_none)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(1, wait_without_end, NULL, -1));
 }
 
 FIXTURE(life) {

@@ -294,7 +294,8 @@ static int wait_locked(struct bgdma_endpoint *ep, bool (*holds)(void *arg),
 			continue;
 		}
 		ret = sleep_once(ep, l->deadline);
-		if (ret)
+		/* What the system cannot do now is tried again. */
+		if (ret && ret != -EAGAIN)
 			return ask(ep, holds, arg) ? 1 : ret;
 	}
 }
