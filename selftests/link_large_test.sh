@@ -7,6 +7,7 @@
 
 cd "$(dirname "$0")" || exit 1
 . ./spaces.sh
+timeout=20000
 
 [ -d "$examples" ] || skip "needs the examples"
 

@@ -7,6 +7,7 @@
 
 cd "$(dirname "$0")" || exit 1
 . ./spaces.sh
+timeout=20000
 
 command -v receiver >/dev/null || skip "needs the demonstration"
 $IP link add bgdma-probe type veth peer name bgdma-prob2

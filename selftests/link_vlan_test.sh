@@ -7,6 +7,7 @@
 
 cd "$(dirname "$0")" || exit 1
 . ./spaces.sh
+timeout=20000
 
 [ -d "$examples" ] || skip "needs the examples"
 $IP link add bgdma-probe type veth peer name bgdma-prob2 &&
@@ -35,8 +36,7 @@ again() {	# NS DEV: how often a link has sent something again
 wires
 result "a VLAN behind a bridge"
 partition 0 p dims 2x1x1 nodes 0 && partition 1 p dims 2x1x1 nodes 1
-on 0 bgdma link add dev v02 partition p hello 100 timeout 20000 &&
-	on 1 bgdma link add dev vlan partition p hello 100 timeout 20000
+link 0 v02 && link 1 vlan
 soon peer_is 0 v02 up && soon peer_is 1 vlan up
 result "x1_the_other_end_is_heard"
 job p portions 0 1

@@ -76,8 +76,12 @@ partition() {
 	on "$ns" bgdma partition add "$name" "$@"
 }
 
+# A test in which nobody is to be given up, however busy the machine is, has more.
+timeout=1000
+
 link() {
-	on "$1" bgdma link add dev "$2" partition "${3:-p}" hello 100 timeout 1000
+	on "$1" bgdma link add dev "$2" partition "${3:-p}" hello 100 \
+		timeout "$timeout"
 }
 
 soon() {
