@@ -321,6 +321,7 @@ static bool read_seeds(struct fuzzer *f, const char *name, bool logged)
 static int report(struct fuzzer *f)
 {
 	char text[PROGRAM_LINE];
+	bool none;
 	size_t i;
 
 	for (i = 0; i < f->corpus_size; i++) {
@@ -330,9 +331,11 @@ static int report(struct fuzzer *f)
 	printf("fuzz: %lu programs, %lu killed, %zu kept, %zu blocks, %zu steps, %lu blocks by threads\n",
 	       f->programs, f->killed, f->corpus_size, f->blocks.used,
 	       f->steps.used, f->in_threads);
-	if (!f->in_threads)
+	/* A few programs that are run again may well leave threads nothing to do. */
+	none = !f->blocks.used || (!f->in_threads && !f->only_seeds);
+	if (none)
 		printf("fuzz: no coverage: is the module built with it?\n");
-	return !f->in_threads;
+	return none;
 }
 
 static bool options(struct fuzzer *f, int argc, char **argv)
