@@ -321,22 +321,23 @@ static bool frames_out(int sock, struct inj *inj, const struct bgdma_desc *d,
 typedef void lie_fn(struct bgdma_wire_ack *ack, uint32_t i);
 
 /* Few frames are sent again for @words acknowledgments that tell each a @lie. */
-static void few_frames_for(struct __test_metadata *_metadata,
-			   FIXTURE_DATA(data) *self, lie_fn *lie, uint32_t words)
+static void few_frames_for(struct __test_metadata *_metadata, int sock,
+			   struct end *e, lie_fn *lie, uint32_t words)
 {
-	struct bgdma_desc d = d_put(WE, self->e.mem.handle, 1024, 3, 0, 64);
+	struct bgdma_desc d = d_put(WE, e->mem.handle, 1024, 3, 0, 64);
 	struct data_frame first, last;
+	struct ack_frame ack;
 	uint32_t i, n = 0;
 
-	ASSERT_TRUE(frames_out(self->sock, &self->e.inj, &d, &first, &last));
+	ASSERT_TRUE(frames_out(sock, &e->inj, &d, &first, &last));
 	for (i = 1; i <= words; i++) {
-		ack_new(&self->ack);
-		lie(&self->ack.ack, i);
-		ASSERT_TRUE(send_ack_of(self->sock, &first, US, i,
-					first.frame.psn, 0, &self->ack));
-		n += again_seen(self->sock, &self->e.inj);
+		ack_new(&ack);
+		lie(&ack.ack, i);
+		ASSERT_TRUE(send_ack_of(sock, &first, US, i, first.frame.psn, 0,
+					&ack));
+		n += again_seen(sock, &e->inj);
 	}
-	n += sent_again(self->sock, &self->e.inj);
+	n += sent_again(sock, &e->inj);
 	EXPECT_LE(BEHIND / 2, n);
 	EXPECT_GT(LIES / 2, n);
 }
@@ -349,7 +350,7 @@ static void overtaken(struct bgdma_wire_ack *ack, uint32_t i)
 /* What overtook all before it leads to these again: not for each time that he says so. */
 TEST_F(data, x2_what_overtook_leads_to_few_frames)
 {
-	few_frames_for(_metadata, self, overtaken, LIES);
+	few_frames_for(_metadata, self->sock, &self->e, overtaken, LIES);
 }
 
 static void room_or_none(struct bgdma_wire_ack *ack, uint32_t i)
@@ -360,7 +361,7 @@ static void room_or_none(struct bgdma_wire_ack *ack, uint32_t i)
 /* Nor does having room, and none, and room. */
 TEST_F(data, x2_room_again_and_again_leads_to_few_frames)
 {
-	few_frames_for(_metadata, self, room_or_none, 2 * LIES);
+	few_frames_for(_metadata, self->sock, &self->e, room_or_none, 2 * LIES);
 }
 
 TEST_HARNESS_MAIN
