@@ -74,6 +74,7 @@ struct bgdma_memo {
 	struct bgdma_region_memo dst;
 	struct bgdma_region_memo atomic;
 	struct bgdma_group_memo group[2];	/* of its context, of others */
+	struct bgdma_group_memo own;	/* of its context, whoever asks */
 };
 
 /**
@@ -138,6 +139,8 @@ struct bgdma_stream_stats {
  * @fifo: slot of the FIFO or queue, likewise
  * @ctx: of a member behind a link: its context there
  * @incarnation: of that, or 0: any
+ * @given: what it names at the receiver was read from its slots in this very slice:
+ *	the group need not be asked for it
  */
 struct bgdma_line {
 	u32 left;
@@ -148,6 +151,7 @@ struct bgdma_line {
 	__le16 fifo;
 	u16 ctx;
 	u32 incarnation;
+	bool given;
 };
 
 /**

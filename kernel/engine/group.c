@@ -525,6 +525,36 @@ u32 bgdma_group_localize(struct bgdma_stream *s)
 }
 
 /**
+ * bgdma_group_own() - the binding of the context whose stream it is
+ * @s: stream
+ * @number: of the group
+ *
+ * Mostly it is the one that was asked for before.
+ *
+ * Context: inside a slice.
+ * Return: it, until the end of the slice; NULL: it has bound no such group.
+ */
+const struct bgdma_group *bgdma_group_own(struct bgdma_stream *s, u32 number)
+{
+	struct bgdma_partition *part = s->ctx->partition;
+	struct bgdma_group_memo *memo = &s->memo.own;
+	/* Before the look: as in bgdma_group_ask(). */
+	u64 gone = smp_load_acquire(&part->groups_gone);
+	const struct bgdma_group *group;
+
+	if (likely(memo->group && memo->number == number && memo->gone == gone))
+		return memo->group;
+	group = bgdma_group_at(part, number, s->ctx->rank);
+	if (!group || group->ctx != s->ctx)
+		return NULL;
+	*memo = (struct bgdma_group_memo) {
+		.group = group, .owner = s->ctx->who.incarnation,
+		.number = number, .gone = gone,
+	};
+	return group;
+}
+
+/**
  * bgdma_group_member() - the binding of a node that takes a stream's copy
  * @s: deposits under its group
  * @rank: node
@@ -547,9 +577,8 @@ const struct bgdma_group *bgdma_group_member(struct bgdma_stream *s, u32 rank)
 	if (!group || !bgdma_group_has(group, &s->ctx->who))
 		return NULL;
 	/* Nor is anybody a member who only says so himself. */
-	own = bgdma_group_at(part, s->group - 1, s->ctx->rank);
-	if (!own || own->ctx != s->ctx ||
-	    !bgdma_group_has(own, &group->ctx->who))
+	own = bgdma_group_own(s, s->group - 1);
+	if (!own || !bgdma_group_has(own, &group->ctx->who))
 		return NULL;
 	if (!bgdma_busy_get(&group->ctx->busy))
 		return NULL;
@@ -588,14 +617,13 @@ const struct bgdma_group *bgdma_group_receiver(const struct bgdma_stream *s,
  * Context: inside a slice.
  * Return: who it is, until the end of the slice; NULL: nobody is.
  */
-const struct bgdma_group_member *bgdma_group_names(const struct bgdma_stream *s,
+const struct bgdma_group_member *bgdma_group_names(struct bgdma_stream *s,
 						   u32 rank)
 {
+	const struct bgdma_group *own = bgdma_group_own(s, s->group - 1);
 	const struct bgdma_group_member *m;
-	const struct bgdma_group *own;
 
-	own = bgdma_group_at(s->ctx->partition, s->group - 1, s->ctx->rank);
-	if (!own || own->ctx != s->ctx)
+	if (!own)
 		return NULL;
 	m = bgdma_group_search(own, rank);
 	return m->rank == rank && !READ_ONCE(m->resv) ? m : NULL;
@@ -651,19 +679,4 @@ void bgdma_groups_lose(struct bgdma_partition *part, u32 first, u32 last)
 u32 bgdma_group_arrive(const struct bgdma_group *group, struct bgdma_stream *s)
 {
 	return bgdma_slots_to(group, s) ? BGDMA_OK : s->x.fault.code;
-}
-
-/**
- * bgdma_group_bound() - is a context in a group?
- * @ctx: which
- * @number: of the group
- *
- * Context: inside a slice.
- */
-bool bgdma_group_bound(struct bgdma_ctx *ctx, u32 number)
-{
-	const struct bgdma_group *group;
-
-	group = bgdma_group_at(ctx->partition, number, ctx->rank);
-	return group && group->ctx == ctx;
 }

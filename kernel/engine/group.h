@@ -36,12 +36,12 @@ int bgdma_group_unbind(struct bgdma_ctx *ctx, u32 number);
 void bgdma_groups_end(struct bgdma_ctx *ctx);
 void bgdma_groups_forget(struct bgdma_ctx *ctx, u32 kind, u32 id);
 void bgdma_groups_lose(struct bgdma_partition *part, u32 first, u32 last);
-bool bgdma_group_bound(struct bgdma_ctx *ctx, u32 number);
+const struct bgdma_group *bgdma_group_own(struct bgdma_stream *s, u32 number);
 const struct bgdma_group *bgdma_group_member(struct bgdma_stream *s, u32 rank);
 u32 bgdma_group_arrive(const struct bgdma_group *group, struct bgdma_stream *s);
 const struct bgdma_group *bgdma_group_receiver(const struct bgdma_stream *s,
 					       u32 rank);
-const struct bgdma_group_member *bgdma_group_names(const struct bgdma_stream *s,
+const struct bgdma_group_member *bgdma_group_names(struct bgdma_stream *s,
 						   u32 rank);
 
 bool bgdma_group_gives(struct bgdma_ctx *ctx, struct bgdma_stream *s,
@@ -56,7 +56,8 @@ static inline const struct bgdma_principal *
 bgdma_group_name(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		 const struct bgdma_principal *who, u32 kind, u32 object)
 {
-	if (unlikely(s->group) && bgdma_group_gives(ctx, s, who, kind, object))
+	if (unlikely(s->group) && (s->line.given ||
+				   bgdma_group_gives(ctx, s, who, kind, object)))
 		return &ctx->who;
 	return who;
 }

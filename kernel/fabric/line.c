@@ -85,7 +85,7 @@ u32 bgdma_line_begin(struct bgdma_stream *s)
 	bool bound;
 
 	bgdma_slice_begin();
-	bound = bgdma_group_bound(s->ctx, number);
+	bound = bgdma_group_own(s, number);
 	bgdma_slice_end();
 	if (!bound) {
 		s->x.fault = (struct bgdma_fault) {
@@ -238,6 +238,7 @@ static struct bgdma_ctx *bgdma_line_next(struct bgdma_stream *s, int *ret)
 	*ret = bgdma_group_arrive(group, s);
 	if (!*ret) {
 		s->line.receiver = group->ctx->who.incarnation;
+		s->line.given = true;
 		return group->ctx;
 	}
 	bgdma_busy_put(&group->ctx->busy);
@@ -326,7 +327,7 @@ int bgdma_line_move(struct bgdma_stream *s, const struct bgdma_payload *p,
 		return bgdma_line_send(s, p, bytes);
 	target = bgdma_line_again(s);
 	if (!target) {
-		if (unlikely(!bgdma_group_bound(s->ctx, s->group - 1)))
+		if (unlikely(!bgdma_group_own(s, s->group - 1)))
 			return bgdma_line_left(s);
 		if (s->x.done)
 			return bgdma_line_pass_by(s, bytes);
@@ -343,6 +344,7 @@ int bgdma_line_move(struct bgdma_stream *s, const struct bgdma_payload *p,
 		}
 	}
 	ret = deliver(target, s, p, n);
+	s->line.given = false;
 	if (ret == BGDMA_STEP_DONE && s->x.done + bytes == length)
 		ret = bgdma_line_landed(s, target, bytes);
 	else if (unlikely(ret > 0) && bgdma_line_gone(s, target))
