@@ -265,16 +265,14 @@ static bool give_way(struct bgdma_endpoint *ep, bool (*holds)(void *arg),
 	return false;
 }
 
-/* With the lock, which others get now and then. As look(). */
+/* With the lock, which others get now and then. @ret: of a look(). As that. */
 static int wait_locked(struct bgdma_endpoint *ep, bool (*holds)(void *arg),
-		       void *arg, const struct limits *l)
+		       void *arg, const struct limits *l, int ret)
 {
 	unsigned int looks;
 	int64_t now = 0;
-	int ret;
 
-	for (looks = 0;; looks++) {
-		ret = look(ep, holds, arg);
+	for (looks = 0;; looks++, ret = look(ep, holds, arg)) {
 		if (ret == 1 || (ret < 0 && ret != -EAGAIN))
 			return ret;
 		if (looks % SPIN_LOOKS == 0 || ret == -EAGAIN || l->give_way)
@@ -317,7 +315,7 @@ int bgdma_endpoint_wait_until(struct bgdma_endpoint *ep,
 		ret = look(ep, holds, arg);
 		if ((ret == 0 || ret == -EAGAIN) && timeout_ns) {
 			l = limits_make(mode, timeout_ns);
-			ret = wait_locked(ep, holds, arg, &l);
+			ret = wait_locked(ep, holds, arg, &l, ret);
 		}
 	}
 	endpoint_unlock(ep);
