@@ -112,6 +112,16 @@ TEST_F(barrier, ba5_ba7_timeline_of_plain_packets)
 	EXPECT_TRUE(timeline_of("torus x", BGDMA_SPLIT_PLAIN));
 }
 
+TEST_F(barrier, ba5_timeline_of_puts)
+{
+	EXPECT_TRUE(timeline_of("torus x", BGDMA_SPLIT_PUT));
+}
+
+TEST_F(barrier, ba5_ba7_timeline_of_plain_puts)
+{
+	EXPECT_TRUE(timeline_of("torus x", BGDMA_SPLIT_PUT | BGDMA_SPLIT_PLAIN));
+}
+
 #define SLEEPS	3	/* at most, for seven others */
 
 /* Whether a process sleeps in the kernel. */
@@ -285,6 +295,20 @@ SET(ba2_mesh, 120, .dims = "1x1x4", .size = 4, .torus = "torus none",
 	      { 1, 2, 3, 3, true, 4 }, { 1, 1, 3, 3, true, 6 }))
 SET(ba3_without_replies, 120, .dims = "4x1x1", .size = 4,
 	.split.flags = BGDMA_SPLIT_NO_REPLY, PLAN(1, 1, 3, 0, true, 0))
+SET(ba2_ring_by_puts, 120, .dims = "4x1x1", .size = 4,
+	.split.flags = BGDMA_SPLIT_PUT, PLAN(1, 1, 3, 0, true, 0))
+SET(ba2_mesh_by_puts, 120, .dims = "1x1x4", .size = 4, .torus = "torus none",
+	.split.flags = BGDMA_SPLIT_PUT,
+	PLANS(4, { 1, 1, 3, 0, true, 0 }, { 1, 2, 3, 0, true, 0 },
+	      { 1, 2, 3, 0, true, 0 }, { 1, 1, 3, 0, true, 0 }))
+SET(ba6_sleepers_under_load_by_puts, 600, .dims = "4x1x1", .size = 4,
+	.rounds = UNDER_LOAD / slowness(), .load = true,
+	.split.flags = BGDMA_SPLIT_PUT | BGDMA_SPLIT_PLAIN,
+	PLAN(1, 3, 4, 0, false, 0))
+SET(ba7_three_axes_by_puts, 120, .dims = "2x2x2", .size = 8,
+	.split.flags = BGDMA_SPLIT_PUT, PLAN(3, 3, 3, 0, true, 0))
+SET(ba7_two_on_a_node_by_puts, 120, .dims = "2x1x1", .size = 4, .per_node = 2,
+	.split.flags = BGDMA_SPLIT_PUT, PLAN(1, 3, 2, 0, false, 0))
 SET(ba2_alone, 120, .dims = "1x1x1", .size = 1, PLAN(0, 0, 0, 0, false, 0))
 SET(ba7_two_axes, 120, .dims = "2x3x1", .size = 6,
 	PLAN(2, 2, 3, 3, true, 3))
@@ -329,7 +353,7 @@ static int groups_member(uint32_t rank, uint32_t size, void *arg)
 	(void)arg;
 	require_is(0, caller_open(&c, 1));
 	require_is(-EINVAL, bgdma_coll_split(c.coll, &(struct bgdma_split_attr){
-				.flags = 1U << 6 }, &c.group));
+				.flags = 1U << 7 }, &c.group));
 	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
 	require_is(0, bgdma_coll_split(c.coll, &(struct bgdma_split_attr){
 				.color = rank & 1, .key = size - rank }, &half));
@@ -458,14 +482,15 @@ static int death_member(uint32_t rank, uint32_t size, void *arg)
 static void deaths_in_line(struct __test_metadata *_metadata, const char *torus)
 {
 	static const uint32_t flags[] = {
-		0, BGDMA_SPLIT_NO_REPLY, BGDMA_SPLIT_PLAIN,
+		0, BGDMA_SPLIT_NO_REPLY, BGDMA_SPLIT_PLAIN, BGDMA_SPLIT_PUT,
+		BGDMA_SPLIT_PUT | BGDMA_SPLIT_PLAIN,
 	};
 	struct death death;
 	unsigned int i;
 
 	partition_new("4x1x1", torus);
 	for (death.when = 0; death.when < WHEN_COUNT; death.when++) {
-		for (i = 0; i < 3; i++) {
+		for (i = 0; i < ARRAY_SIZE(flags); i++) {
 			memset(board, 0, sizeof(*board));
 			death.flags = flags[i];
 			EXPECT_TRUE(job_run(4, death_member, &death, VICTIM))
@@ -544,6 +569,9 @@ TEST_F_TIMEOUT(barrier, x3_ba4_over_though_a_member_is_gone, 120)
 	EXPECT_TRUE(job_run(4, late_member, &split, VICTIM));
 	memset(board, 0, sizeof(*board));
 	split.flags = BGDMA_SPLIT_PLAIN;
+	EXPECT_TRUE(job_run(4, late_member, &split, VICTIM));
+	memset(board, 0, sizeof(*board));
+	split.flags = BGDMA_SPLIT_PUT;
 	EXPECT_TRUE(job_run(4, late_member, &split, VICTIM));
 }
 

@@ -506,7 +506,8 @@ TEST_F_TIMEOUT(coll, x3_a_process_dies_in_some_split, 300)
 static int replying_member(uint32_t rank, uint32_t size, void *arg)
 {
 	const struct bgdma_split_attr *split = arg;
-	int64_t replies = split->flags & BGDMA_SPLIT_NO_REPLY ? 0 : size - 1;
+	bool silent = split->flags & (BGDMA_SPLIT_NO_REPLY | BGDMA_SPLIT_PUT);
+	int64_t replies = silent ? 0 : size - 1;
 	struct caller c = { 0 };
 	uint32_t i;
 
@@ -526,13 +527,14 @@ TEST_F_TIMEOUT(coll, ba3_packets_are_answered_or_not, 120)
 {
 	static const uint32_t flags[] = {
 		0, BGDMA_SPLIT_NO_REPLY, BGDMA_SPLIT_PLAIN,
-		BGDMA_SPLIT_PLAIN | BGDMA_SPLIT_NO_REPLY,
+		BGDMA_SPLIT_PLAIN | BGDMA_SPLIT_NO_REPLY, BGDMA_SPLIT_PUT,
+		BGDMA_SPLIT_PUT | BGDMA_SPLIT_NO_REPLY,
 	};
 	struct bgdma_split_attr split = { 0 };
 	unsigned int i;
 
 	partition_new("4x1x1", "torus xyz");
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
 		memset(board, 0, sizeof(*board));
 		split.flags = flags[i];
 		EXPECT_TRUE(job_run(4, replying_member, &split, -1))

@@ -9,10 +9,11 @@
 
 /*
  * Of one node. @carriers: remote gets that it injects; @replies, @copies: what
- * others had it run: puts to them, and bytes that stay; @rest: anything else
+ * others had it run: puts to them, and bytes that stay; @puts: that it injects;
+ * @rest: anything else
  */
 struct cost {
-	uint32_t carriers, replies, copies, rest;
+	uint32_t carriers, replies, copies, puts, rest;
 };
 
 struct shape {
@@ -31,6 +32,8 @@ static void cost_count(struct cost *cost, const char *line)
 		cost->replies++;
 	else if (remote && strstr(line, " local-copy "))
 		cost->copies++;
+	else if (!remote && strstr(line, " put "))
+		cost->puts++;
 	else
 		cost->rest++;
 }
@@ -77,7 +80,7 @@ static int counted(uint32_t rank, uint32_t size, void *arg)
 	place(3, size);
 	/* What is said beforehand is what it costs. */
 	bgdma_coll_plan(c.group, &plan);
-	require_is(plan.packets, s->cost[rank].carriers);
+	require_is(plan.packets, s->cost[rank].carriers + s->cost[rank].puts);
 	require_is(plan.replies, s->cost[rank].replies);
 	return caller_close(&c);
 }
@@ -100,10 +103,11 @@ static void costs_are(struct __test_metadata *_metadata, struct shape shape,
 	for (i = 0; i < s->size; i++, is++, e++) {
 		EXPECT_TRUE(is->carriers == e->carriers &&
 			    is->replies == e->replies &&
-			    is->copies == e->copies && !is->rest)
-			TH_LOG("node %u: %u carriers, %u replies, %u copies, %u more",
+			    is->copies == e->copies && is->puts == e->puts &&
+			    !is->rest)
+			TH_LOG("node %u: %u carriers, %u replies, %u copies, %u puts, %u more",
 			       i, is->carriers, is->replies, is->copies,
-			       is->rest);
+			       is->puts, is->rest);
 	}
 }
 
@@ -117,17 +121,28 @@ TEST(test)								\
 			.flags = flags_ }, expected);			\
 }
 
+#define GETS(carriers_, replies_, copies_)				\
+	{ .carriers = (carriers_), .replies = (replies_), .copies = (copies_) }
+#define PUTS(puts_)	{ .puts = (puts_) }
+
 COSTS(ba2_one_packet_each_on_a_ring, "4x1x1", "torus x", 4, 0,
-	{ 1, 3, 0, 0 }, { 1, 3, 0, 0 }, { 1, 3, 0, 0 }, { 1, 3, 0, 0 })
+	GETS(1, 3, 0), GETS(1, 3, 0), GETS(1, 3, 0), GETS(1, 3, 0))
 COSTS(ba2_one_each_way_on_a_mesh, "4x1x1", "torus none", 4, 0,
-	{ 1, 3, 0, 0 }, { 2, 3, 0, 0 }, { 2, 3, 0, 0 }, { 1, 3, 0, 0 })
+	GETS(1, 3, 0), GETS(2, 3, 0), GETS(2, 3, 0), GETS(1, 3, 0))
 COSTS(ba7_lines_of_a_box, "3x2x1", "torus y", 6, 0,
-	{ 2, 3, 0, 0 }, { 3, 3, 0, 0 }, { 2, 3, 0, 0 },
-	{ 2, 3, 0, 0 }, { 3, 3, 0, 0 }, { 2, 3, 0, 0 })
+	GETS(2, 3, 0), GETS(3, 3, 0), GETS(2, 3, 0),
+	GETS(2, 3, 0), GETS(3, 3, 0), GETS(2, 3, 0))
 COSTS(ba7_to_each_other_where_there_are_no_lines, "4x1x1", "torus x", 4,
 	BGDMA_SPLIT_PLAIN,
-	{ 3, 3, 0, 0 }, { 3, 3, 0, 0 }, { 3, 3, 0, 0 }, { 3, 3, 0, 0 })
+	GETS(3, 3, 0), GETS(3, 3, 0), GETS(3, 3, 0), GETS(3, 3, 0))
 COSTS(ba3_no_put_without_replies, "4x1x1", "torus x", 4, BGDMA_SPLIT_NO_REPLY,
-	{ 1, 0, 3, 0 }, { 1, 0, 3, 0 }, { 1, 0, 3, 0 }, { 1, 0, 3, 0 })
+	GETS(1, 0, 3), GETS(1, 0, 3), GETS(1, 0, 3), GETS(1, 0, 3))
+COSTS(ba2_one_put_each_on_a_ring, "4x1x1", "torus x", 4, BGDMA_SPLIT_PUT,
+	PUTS(1), PUTS(1), PUTS(1), PUTS(1))
+COSTS(ba2_one_put_each_way_on_a_mesh, "4x1x1", "torus none", 4, BGDMA_SPLIT_PUT,
+	PUTS(1), PUTS(2), PUTS(2), PUTS(1))
+COSTS(ba7_puts_to_each_other, "4x1x1", "torus x", 4,
+	BGDMA_SPLIT_PUT | BGDMA_SPLIT_PLAIN,
+	PUTS(3), PUTS(3), PUTS(3), PUTS(3))
 
 TEST_HARNESS_MAIN

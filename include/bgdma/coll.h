@@ -48,6 +48,7 @@ BGDMA_API int bgdma_coll_create(struct bgdma_coll **coll,
 #define BGDMA_SPLIT_NO_REPLY	(1U << 3)	/* sink at the receiver (BA-3) */
 #define BGDMA_SPLIT_PLAIN	(1U << 4)	/* a packet for each member */
 #define BGDMA_SPLIT_ENGINES	(1U << 5)	/* collectives by the engines, if it can be */
+#define BGDMA_SPLIT_PUT		(1U << 6)	/* a byte is put: nothing is got */
 
 #define BGDMA_SPLIT_NONE	0xffffffffU	/* colour: in no group */
 
@@ -56,7 +57,9 @@ BGDMA_API int bgdma_coll_create(struct bgdma_coll **coll,
  * @color: processes with the same are in the same group, or BGDMA_SPLIT_NONE
  * @key: members are numbered by it, and those with the same by rank
  * @flags: BGDMA_SPLIT_X, _Y, _Z: of these, processes whose nodes differ in the
- *	coordinates named only; _NO_REPLY; _PLAIN; _ENGINES: a class of the combining
+ *	coordinates named only; _NO_REPLY; _PLAIN; _PUT: the control packet is a put of
+ *	a byte to a sink of the receiver, whose barrier counter is a reception counter:
+ *	no descriptor is brought, and no reply sent; _ENGINES: a class of the combining
  *	network, of which a context has BGDMA_CLASSES_MAX; where a member has none left,
  *	or no FIFO, messages do all. The same on all
  */

@@ -44,7 +44,7 @@ static int step_enter(struct bgdma_coll_group *g)
 
 	bgdma_counter_clear_hit(step->counter);
 	step->done = bgdma_counter_add(step->counter, step->others) <= 0;
-	if (!(g->flags & BGDMA_SPLIT_NO_REPLY))
+	if (has_replies(g))
 		g->replies += step->others;
 	ret = step_tell(g, step);
 	if (bgdma_likely(!ret))

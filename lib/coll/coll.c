@@ -174,7 +174,7 @@ void bgdma_coll_plan_sized(const struct bgdma_coll_group *g,
 	size_t known = size < sizeof(p) ? size : sizeof(p);
 	uint32_t i;
 
-	for (i = 0; i < g->steps && !(g->flags & BGDMA_SPLIT_NO_REPLY); i++) {
+	for (i = 0; i < g->steps && has_replies(g); i++) {
 		p.replies += g->step[i].others;
 		p.reply_hops += step_hops(g, &g->step[i]);
 	}

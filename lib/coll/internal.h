@@ -175,6 +175,12 @@ struct bgdma_coll {
 	uint32_t summation;	/* that is asked for where none is */
 };
 
+/* BA-3 */
+static inline bool has_replies(const struct bgdma_coll_group *g)
+{
+	return !(g->flags & (BGDMA_SPLIT_NO_REPLY | BGDMA_SPLIT_PUT));
+}
+
 /* split.c */
 bgdma_packet_fn on_ready;
 /* One that is in no split yet; NULL: no memory. */
@@ -194,6 +200,8 @@ int cards_exchange(struct bgdma_coll_group *g, const struct card *own,
 /* lines.c: the packets of a barrier */
 uint32_t coordinate(const struct bgdma_ctx_info *info, uint32_t node,
 		    unsigned int axis);
+/* Of a group's counters. */
+unsigned int counter_kind(const struct bgdma_coll_group *g);
 bool lines_fit(const struct bgdma_coll_group *g);
 int lines_build(struct bgdma_coll_group *g, const struct card *own);
 /* Whether a member is among those that a step counts, or is this process. */

@@ -53,6 +53,12 @@ static uint32_t distance(const struct bgdma_coll_group *g, uint32_t number)
 	return hops;
 }
 
+/* What counts: bytes that are read for others, or bytes that land. */
+unsigned int counter_kind(const struct bgdma_coll_group *g)
+{
+	return g->flags & BGDMA_SPLIT_PUT ? BGDMA_RECEPTION : BGDMA_INJECTION;
+}
+
 /* Do members differ in this coordinate? */
 static bool spans(const struct bgdma_coll_group *g, unsigned int axis)
 {
@@ -116,46 +122,72 @@ static int descs_alloc(struct bgdma_coll_group *g, uint32_t count)
 }
 
 /*
+ * What a packet names at its receiver: handles of one member, or the slots of all.
+ * @to: the member, or NULL
+ * @group: with slots, or BGDMA_NONE
+ */
+struct objects {
+	uint32_t memory, counter;
+	uint16_t queue;
+	const struct bgdma_peer *to;
+	uint32_t group;
+};
+
+/*
  * A byte of the receiver, counted there: into its own sink, or into ours, which
- * is counted too. @t: where it is read and counted, and its sink.
+ * is counted too. @at: where it lies until it is got.
  */
 static void control_make(const struct bgdma_coll_group *g, uint32_t at,
-			 struct bgdma_transfer *t, uint32_t group)
+			 const struct objects *o)
 {
 	const struct bgdma_ctx_info *info = info_of(g);
+	struct bgdma_transfer t = bgdma__no_transfer();
 	struct bgdma_desc desc;
 
-	t->length = 1;
+	t.from.region = o->memory;
+	t.to.region = o->memory;
+	t.to.offset = SINK_AT;
+	t.counter = o->counter;
+	t.length = 1;
 	if (g->flags & BGDMA_SPLIT_NO_REPLY) {
-		bgdma_desc_local_copy(&desc, t);
+		bgdma_desc_local_copy(&desc, &t);
 	} else {
-		t->dest = info->rank;
-		t->dest_ctx = info->ctx;
-		t->to.region = bgdma_region_handle(g->memory);
-		t->remote_counter = bgdma_counter_handle(g->sink);
-		bgdma_desc_put(&desc, t);
+		t.dest = info->rank;
+		t.dest_ctx = info->ctx;
+		t.to.region = bgdma_region_handle(g->memory);
+		t.remote_counter = bgdma_counter_handle(g->sink);
+		bgdma_desc_put(&desc, &t);
 	}
-	if (group != BGDMA_NONE)
-		bgdma_desc_under(&desc, group);
+	if (o->group != BGDMA_NONE)
+		bgdma_desc_under(&desc, o->group);
 	memcpy((char *)bgdma_region_addr(g->packets) + at, &desc, sizeof(desc));
 }
 
-/* The remote get that brings it. */
-static struct bgdma_desc *carrier_make(struct bgdma_coll_group *g, uint32_t at,
-				       uint16_t queue,
-				       const struct bgdma_peer *to)
+/* The remote get that brings it; or the byte itself, counted where it lands. */
+static struct bgdma_desc *packet_make(struct bgdma_coll_group *g, uint32_t at,
+				      const struct objects *o)
 {
 	struct bgdma_desc *desc = &g->desc[g->descs++];
 	struct bgdma_transfer t = bgdma__no_transfer();
 
+	if (o->to) {
+		t.dest = o->to->node;
+		t.dest_ctx = o->to->ctx;
+	}
+	if (g->flags & BGDMA_SPLIT_PUT) {
+		t.from.region = bgdma_region_handle(g->memory);
+		t.length = 1;
+		t.to.region = o->memory;
+		t.to.offset = SINK_AT;
+		t.remote_counter = o->counter;
+		bgdma_desc_put(desc, &t);
+		return desc;
+	}
+	control_make(g, at, o);
 	t.from.region = bgdma_region_handle(g->packets);
 	t.from.offset = at;
 	t.length = sizeof(*desc);
-	t.dest_fifo = queue;
-	if (to) {
-		t.dest = to->node;
-		t.dest_ctx = to->ctx;
-	}
+	t.dest_fifo = o->queue;
 	bgdma_desc_rget(desc, &t);
 	return desc;
 }
@@ -166,15 +198,13 @@ static void line_build(struct bgdma_coll_group *g, unsigned int axis)
 	const struct bgdma_ctx_info *info = info_of(g);
 	struct step *step = &g->step[g->steps];
 	uint32_t at = g->steps * sizeof(struct bgdma_desc);
-	struct bgdma_transfer t = bgdma__no_transfer();
+	const struct objects slots = {
+		.memory = SLOT_MEMORY, .counter = SLOT_COUNTERS + g->steps,
+		.queue = SLOT_QUEUE, .group = g->number,
+	};
 	unsigned int way, ways = info->torus & 1U << axis ? 1 : 2;
 	uint32_t last, hops;
 
-	t.from.region = SLOT_MEMORY;
-	t.to.region = SLOT_MEMORY;
-	t.to.offset = SINK_AT;
-	t.counter = SLOT_COUNTERS + g->steps;
-	control_make(g, at, &t, g->number);
 	*step = (struct step){
 		.counter = g->counter[g->steps], .axis = axis,
 		.others = info->dims[axis] - 1,
@@ -184,8 +214,8 @@ static void line_build(struct bgdma_coll_group *g, unsigned int axis)
 		last = bgdma_line_last(info, routes[axis][way], &hops);
 		if (!hops)
 			continue;
-		bgdma_desc_deposit(carrier_make(g, at, SLOT_QUEUE, NULL),
-				   g->number, routes[axis][way], last);
+		bgdma_desc_deposit(packet_make(g, at, &slots), g->number,
+				   routes[axis][way], last);
 		g->hops += hops;
 	}
 	step->count = g->descs - step->first;
@@ -213,7 +243,7 @@ static int slots_bind(struct bgdma_coll_group *g, const struct card *own)
 		return -ENOMEM;
 	for (i = 0; i < g->steps; i++)
 		slots[SLOT_COUNTERS + i] = (struct bgdma_group_slot){
-			BGDMA_KIND_INJ_COUNTER,
+			BGDMA_KIND_INJ_COUNTER + counter_kind(g),
 			bgdma_counter_handle(g->counter[i]),
 		};
 	for (i = 0; i < g->size; i++) {
@@ -329,16 +359,15 @@ int plain_build(struct bgdma_coll_group *g, const struct card *cards)
 		return ret;
 	for (i = 0; i < g->size; i++) {
 		const struct card *card = &cards[g->member[i]];
-		struct bgdma_transfer t = bgdma__no_transfer();
+		const struct objects theirs = {
+			.memory = card->memory, .counter = card->counter,
+			.queue = (uint16_t)card->queue, .to = peer_of(g, i),
+			.group = BGDMA_NONE,
+		};
 
 		if (i == g->rank)
 			continue;
-		t.from.region = card->memory;
-		t.to.region = card->memory;
-		t.to.offset = SINK_AT;
-		t.counter = card->counter;
-		control_make(g, at, &t, BGDMA_NONE);
-		carrier_make(g, at, (uint16_t)card->queue, peer_of(g, i));
+		packet_make(g, at, &theirs);
 		at += sizeof(struct bgdma_desc);
 	}
 	g->step[0] = (struct step){

@@ -95,7 +95,7 @@ static int objects_get(struct bgdma_coll_group *g, struct card *own)
 					       &g->sink);
 	/* BA-1 */
 	if (!ret)
-		ret = bgdma_counter_alloc_many(ctx, BGDMA_INJECTION, 1,
+		ret = bgdma_counter_alloc_many(ctx, counter_kind(g), 1,
 					       BGDMA_COUNTER_NO_UNDERFLOW,
 					       g->counter);
 	if (ret)
@@ -378,7 +378,7 @@ static int counters_get(struct bgdma_coll_group *g)
 	int ret = 0;
 
 	for (i = 1; !ret && i < AXES; i++)
-		ret = bgdma_counter_alloc_many(ctx, BGDMA_INJECTION, 1,
+		ret = bgdma_counter_alloc_many(ctx, counter_kind(g), 1,
 					       BGDMA_COUNTER_NO_UNDERFLOW,
 					       &g->counter[i]);
 	return ret;
@@ -507,7 +507,7 @@ int bgdma_coll_split_sized(struct bgdma_coll *coll,
 		return -ENOTCONN;
 	ret = attr_copy(&a, sizeof(a), attr, size);
 	if (!ret &&
-	    a.flags & ~(BGDMA_SPLIT_ENGINES | (BGDMA_SPLIT_ENGINES - 1)))
+	    a.flags & ~(BGDMA_SPLIT_PUT | (BGDMA_SPLIT_PUT - 1)))
 		ret = -EINVAL;
 	/* The others wait for a card: that of one who means another split. */
 	if (ret)

@@ -18,7 +18,13 @@ static const struct {
 	  BGDMA_SPIN_THEN_SLEEP },
 	{ "barrier of 4, a packet for each", BGDMA_SPLIT_PLAIN,
 	  BGDMA_SPIN_THEN_SLEEP },
+	{ "barrier of 4, a put by deposit bit", BGDMA_SPLIT_PUT,
+	  BGDMA_SPIN_THEN_SLEEP },
+	{ "barrier of 4, a put for each", BGDMA_SPLIT_PUT | BGDMA_SPLIT_PLAIN,
+	  BGDMA_SPIN_THEN_SLEEP },
 	{ "barrier of 4, asleep at once", 0, BGDMA_SLEEP },
+	{ "barrier of 4, a put for each, asleep at once",
+	  BGDMA_SPLIT_PUT | BGDMA_SPLIT_PLAIN, BGDMA_SLEEP },
 };
 
 #define KINDS	(sizeof(kinds) / sizeof(kinds[0]))

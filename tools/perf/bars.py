@@ -198,7 +198,7 @@ def of_barriers(found):
     """Bars of the step barrier."""
     peer = found["MPI barrier of 4"]["nanoseconds"]["runs"]
     for name, of in found.items():
-        if name.startswith("barrier of 4, by deposit bit"):
+        if name.startswith("barrier of 4, ") and not name.endswith("at once"):
             yield bar(f"{name}: of Open MPI's time",
                       ratios(of["nanoseconds"]["runs"], peer), 1)
     few, many = (totals(found[f"barrier entry, ring of {nodes}"]["instructions"])
