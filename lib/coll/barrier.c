@@ -93,6 +93,8 @@ static int barrier_look(struct bgdma_coll_group *g)
 		struct step *step = &g->step[g->at];
 
 		if (!step->done && !bgdma_counter_hit(step->counter)) {
+			if (bgdma_likely(!group_failure(g)))
+				return -EAGAIN;
 			ret = step_failure(g, step, g->told);
 			if (!ret)
 				return -EAGAIN;

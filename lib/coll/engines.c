@@ -318,8 +318,6 @@ int engines_work(struct bgdma_coll_group *g)
 	struct act *act = e->act;
 	int ret = 0;
 
-	if (bgdma_likely(!act))
-		return 0;
 	if (bgdma_unlikely(bgdma_counter_failed(e->ended))) {
 		/* It stays so, and would wake whoever sleeps again and again. */
 		bgdma_counter_enable(e->ended, false);

@@ -40,7 +40,7 @@ void engines_end(struct bgdma_coll_group *g);
 /* The group is over: so it is for who waits for us there. */
 void engines_break(struct bgdma_coll_group *g);
 
-/* What is under way may have ended: how many have. */
+/* What is under way, of a group where something is, may have ended: how many have. */
 int engines_work(struct bgdma_coll_group *g);
 /* An act waits for its turn: that of its request, in the order of requests. */
 void act_engines(struct act *act);

@@ -23,15 +23,6 @@ int64_t coll_now_ns(void)
 
 /* ---- What is known ----------------------------------------------------- */
 
-int group_failure(const struct bgdma_coll_group *g)
-{
-	if (bgdma_unlikely(g->dead != BGDMA_STRANGER))
-		return -EHOSTDOWN;
-	if (bgdma_unlikely(g->error))
-		return g->error;
-	return bgdma_unlikely(g->broken) ? -EIO : 0;
-}
-
 /* Whether a member of the step is gone before it has told so much. */
 static bool is_missed(const struct bgdma_coll_group *g, const struct step *step,
 		      uint32_t told)
@@ -374,7 +365,8 @@ int coll_work(void *arg)
 	if (late > 0)
 		done++;
 	for (g = coll->groups; g; g = g->next)
-		done += engines_work(g);
+		if (bgdma_unlikely(g->engines.act))
+			done += engines_work(g);
 	if (bgdma_likely(!coll->telling))
 		return done ? done : late;
 	for (g = coll->groups; g; g = g->next) {

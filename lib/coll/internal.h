@@ -5,6 +5,8 @@
 #ifndef BGDMA_COLL_INTERNAL_H
 #define BGDMA_COLL_INTERNAL_H
 
+#include <errno.h>
+
 #include <linux/types.h>
 
 #include <bgdma/coll.h>
@@ -219,8 +221,16 @@ void coll_fail(struct bgdma_coll *coll, uint32_t rank);
 /* Whom a process that gives up says it was for: -EBADMSG: nobody. */
 int dead_read(const struct bgdma_coll *coll, uint32_t rank, __le32 wire,
 	      uint32_t *dead);
-/* Why no new barrier can be entered; 0: it can. */
-int group_failure(const struct bgdma_coll_group *g);
+/* Why no new barrier can be entered; 0: it can. Whoever waits asks with each look. */
+static inline int group_failure(const struct bgdma_coll_group *g)
+{
+	if (bgdma_unlikely(g->dead != BGDMA_STRANGER))
+		return -EHOSTDOWN;
+	if (bgdma_unlikely(g->error))
+		return g->error;
+	return bgdma_unlikely(g->broken) ? -EIO : 0;
+}
+
 /* Why a step that needs @told of its members cannot be left; 0: it may be. */
 int step_failure(const struct bgdma_coll_group *g, const struct step *step,
 		 uint32_t told);
