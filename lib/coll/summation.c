@@ -12,6 +12,9 @@
 #include "exact.h"
 #include "fast.h"
 
+/* Images that are worth while to share out among members that have all of them. */
+#define SHARE_BYTES	(512U << 10)
+
 /*
  * A sum that is under way.
  * @plain: of others, addends are added one after the other
@@ -297,21 +300,17 @@ static void codes_build(struct bgdma_coll_request *r, const struct sum *s,
 	add_round(r);
 }
 
-/*
- * Along a ring a member adds up a part of the elements: so what these are is worked
- * out there, and goes to the others as it is.
- */
-static void ring_build(struct bgdma_coll_request *r, struct sum *s)
+/* Each member works out what its part of the sums is, which goes to the others as it is. */
+static void values_share(struct bgdma_coll_request *r, struct sum *s,
+			 const struct layout *images)
 {
-	struct layout images, values;
 	uint32_t own = r->group->rank;
+	struct layout values;
 
-	ring_parts(r, s->count, operator_bytes(r->op), &images);
 	ring_parts(r, s->count, s->bytes, &values);
 	if (r->lacking)
 		return;
-	ring_reduce(r, s->image, &images);
-	s->from = block_of(s->image, &images, own);
+	s->from = block_of(s->image, images, own);
 	s->first = block_at(&values, own) / s->bytes;
 	s->gets = block_bytes(&values, own) / s->bytes;
 	s->to = block_of(s->out, &values, own);
@@ -319,21 +318,45 @@ static void ring_build(struct bgdma_coll_request *r, struct sum *s)
 	ring_gather(r, s->out, &values);
 }
 
+/*
+ * An all-reduce whose values the members share out: along a ring each adds up its part
+ * only; of many that the engines have added up for all, it is the work that is shared.
+ */
+static bool shares(const struct bgdma_collective *what, uint64_t image_bytes,
+		   unsigned int algorithm)
+{
+	if (what->kind != BGDMA_ALLREDUCE)
+		return false;
+	return algorithm == BGDMA_RING ||
+	       (algorithm == BGDMA_ENGINES && image_bytes >= SHARE_BYTES);
+}
+
 /* A reduce-scatter leaves what this member gets in the beginning. */
 static void images_build(struct bgdma_coll_request *r,
 			 const struct bgdma_collective *what, struct sum *s,
 			 unsigned int algorithm)
 {
+	uint32_t wide = operator_bytes(r->op);
+	bool shared = shares(what, s->count * wide, algorithm);
 	struct bgdma_collective pass = *what;
+	struct layout images;
 
-	if (what->kind == BGDMA_ALLREDUCE && algorithm == BGDMA_RING) {
-		ring_build(r, s);
+	if (shared)
+		ring_parts(r, s->count, wide, &images);
+	if (r->lacking)
+		return;
+	if (shared && algorithm == BGDMA_RING) {
+		ring_reduce(r, s->image, &images);
+	} else {
+		pass.in = NULL;
+		pass.out = s->image;
+		reduction_build(r, &pass, algorithm);
+		add_round(r);
+	}
+	if (shared) {
+		values_share(r, s, &images);
 		return;
 	}
-	pass.in = NULL;
-	pass.out = s->image;
-	reduction_build(r, &pass, algorithm);
-	add_round(r);
 	s->from = s->image;
 	s->to = s->out;
 	add_call(r, sum_values, s);
