@@ -46,6 +46,8 @@ static struct bgdma_collective allreduce(int64_t *value, uint64_t count)
 	};
 }
 
+#define SHORT	62	/* elements of 64 bits that go directly */
+
 /* ---- Which -------------------------------------------------------------- */
 
 static int choose(uint32_t rank, uint32_t size, void *arg)
@@ -62,11 +64,18 @@ static int choose(uint32_t rank, uint32_t size, void *arg)
 	(void)size;
 	require_is(0, world(&c));
 	what.out = &value;
+	/* Few bytes of few members need no network. */
+	require_is(BGDMA_DIRECT, bgdma_coll_algorithm(c.group, &what));
+	what.count = SHORT;
+	require_is(BGDMA_DIRECT, bgdma_coll_algorithm(c.group, &what));
+	what.count = SHORT + 1;
 	require_is(BGDMA_ENGINES, bgdma_coll_algorithm(c.group, &what));
 	op.element = BGDMA_F64;
 	require_is(BGDMA_ENGINES, bgdma_coll_algorithm(c.group, &what));
 	what.summation = BGDMA_SUM_PLAIN;
 	require_is(BGDMA_DOUBLING, bgdma_coll_algorithm(c.group, &what));
+	what.count = 1;
+	require_is(BGDMA_DIRECT, bgdma_coll_algorithm(c.group, &what));
 	what.algorithm = BGDMA_ENGINES;
 	require_is(-EINVAL, bgdma_coll_algorithm(c.group, &what));
 	op.element = BGDMA_S8;
@@ -75,6 +84,7 @@ static int choose(uint32_t rank, uint32_t size, void *arg)
 	op.reduction = BGDMA_PROD;
 	require_is(-EINVAL, bgdma_coll_run(c.group, &what));
 	op.reduction = BGDMA_BXOR;
+	what.count = 2 * SHORT + 1;
 	require_is(BGDMA_ENGINES, bgdma_coll_algorithm(c.group, &what));
 	/* A group that did not ask for them. */
 	require_is(0, bgdma_coll_split(c.coll, NULL, &plain));
@@ -90,6 +100,52 @@ TEST_F(engines, dp8_which_are_theirs)
 }
 
 /* ---- In which order ------------------------------------------------------ */
+
+#define SHORTS	20000U
+
+/*
+ * Short ones without a pause: who is fast is a turn ahead of who is slow, and its puts
+ * come before those of the one in between. Now and then two are under way.
+ */
+static int short_ones(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_operator op = sum;
+	struct bgdma_coll_request *r[2];
+	struct bgdma_collective what;
+	struct caller c;
+	uint32_t i, k, n;
+	int64_t value[2];
+
+	(void)arg;
+	require_is(0, caller_open(&c, 1));
+	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
+	for (i = 0; i < SHORTS / slowness(); i += n) {
+		n = 1 + (i % 7 == 0);
+		for (k = 0; k < n; k++) {
+			what = allreduce(&value[k], 1);
+			what.algorithm = BGDMA_DIRECT;
+			what.op = &op;
+			value[k] = (int64_t)(i + k) * (rank + 1);
+			require_is(0, bgdma_coll_start(c.group, &what, &r[k]));
+		}
+		if (i % (5 + rank) == rank)
+			sched_yield();
+		for (k = n; k--;)
+			require_is(0, bgdma_coll_request_wait(&r[k], i % 3 ?
+						BGDMA_SPIN_THEN_SLEEP :
+						BGDMA_SLEEP, -1));
+		for (k = 0; k < n; k++)
+			require_is((int64_t)(i + k) * size * (size + 1) / 2,
+				   value[k]);
+	}
+	return caller_close(&c);
+}
+
+TEST_F_TIMEOUT(engines, dp8_short_ones_back_to_back, 600)
+{
+	EXPECT_TRUE(job_run(4, short_ones, NULL, -1));
+	EXPECT_TRUE(job_run(2, short_ones, NULL, -1));
+}
 
 #define MANY	12
 
@@ -154,9 +210,9 @@ static int too_many(uint32_t rank, uint32_t size, void *arg)
 		struct bgdma_collective what = allreduce(&value, 1);
 
 		require_is(0, split(&c, &group[i]));
-		what.algorithm = BGDMA_ALGORITHM_AUTO;
 		by_engines += bgdma_coll_algorithm(group[i], &what) ==
 			      BGDMA_ENGINES;
+		what.algorithm = i % 2 ? BGDMA_TREE : BGDMA_ALGORITHM_AUTO;
 		require_is(0, bgdma_coll_run(group[i], &what));
 		require_is((int64_t)(size * (size - 1) / 2), value);
 	}
@@ -206,16 +262,30 @@ static int sleeps(struct caller *c)
 	return 0;
 }
 
+/* By the engines, or if @algorithm says so directly. */
+static struct bgdma_collective all_of(int64_t *value, const void *algorithm,
+				      uint64_t fewer)
+{
+	struct bgdma_collective what = allreduce(value, 1000 - fewer);
+
+	if (algorithm) {
+		what.algorithm = *(const enum bgdma_algorithm *)algorithm;
+		what.count = 3 - fewer;
+	}
+	return what;
+}
+
+static enum bgdma_algorithm direct = BGDMA_DIRECT;
+
 static int dies(uint32_t rank, uint32_t size, void *arg)
 {
 	int64_t value[1000] = { 0 };
-	struct bgdma_collective what = allreduce(value, 1000);
+	struct bgdma_collective what = all_of(value, arg, 0);
 	const struct bgdma_split_attr others = { .color = rank == 1 };
 	struct bgdma_coll_group *group;
 	struct caller c;
 	int ret;
 
-	(void)arg;
 	require_is(0, world(&c));
 	require_is(0, bgdma_coll_split(c.coll, &others, &group));
 	require_is(0, bgdma_coll_run(c.group, &what));
@@ -239,16 +309,17 @@ static int dies(uint32_t rank, uint32_t size, void *arg)
 TEST_F(engines, x3_a_member_that_dies)
 {
 	EXPECT_TRUE(job_run(5, dies, NULL, 1));
+	memset(board, 0, sizeof(*board));
+	EXPECT_TRUE(job_run(4, dies, &direct, 1));
 }
 
 static int differs(uint32_t rank, uint32_t size, void *arg)
 {
 	int64_t value[1000] = { 0 };
-	struct bgdma_collective what = allreduce(value, rank == 2 ? 999 : 1000);
+	struct bgdma_collective what = all_of(value, arg, rank == 2);
 	struct caller c;
 	int ret;
 
-	(void)arg;
 	require_is(0, world(&c));
 	ret = bgdma_coll_run(c.group, &what);
 	/* Who hears of it from another hears that the group is over. */
@@ -261,6 +332,8 @@ static int differs(uint32_t rank, uint32_t size, void *arg)
 TEST_F(engines, dp8_a_member_that_means_another)
 {
 	EXPECT_TRUE(job_run(4, differs, NULL, -1));
+	memset(board, 0, sizeof(*board));
+	EXPECT_TRUE(job_run(4, differs, &direct, -1));
 }
 
 /*

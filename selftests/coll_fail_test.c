@@ -62,6 +62,8 @@ static const struct kind others[] = {
 	{ BGDMA_ALLREDUCE, BGDMA_ENGINES, 100, &sum_floats, BGDMA_SUM_FAST },
 	{ BGDMA_ALLREDUCE, BGDMA_ENGINES, 100, &sum_floats, BGDMA_SUM_EXACT },
 	{ BGDMA_ALLREDUCE, BGDMA_DOUBLING, 100, &sum_floats, BGDMA_SUM_FAST },
+	{ BGDMA_ALLREDUCE, BGDMA_DIRECT, 10, &sum, 0 },
+	{ BGDMA_ALLREDUCE, BGDMA_DIRECT, 10, &sum_floats, BGDMA_SUM_FAST },
 	{ BGDMA_REDUCE, BGDMA_TREE, 100, &sum_floats, BGDMA_SUM_EXACT },
 	{ BGDMA_ALLREDUCE, 0, 100, &own, 0 },
 	{ BGDMA_SCAN, 0, 100, &ordered, 0 },

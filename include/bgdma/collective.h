@@ -215,6 +215,8 @@ enum bgdma_collective_kind {
  *	more by BGDMA_SUM, _MIN, _MAX, _BAND, _BOR and _BXOR, of floats by BGDMA_MIN and
  *	_MAX, of values with a place by BGDMA_MINLOC and _MAXLOC, and of sums of floats
  *	but for BGDMA_SUM_PLAIN
+ * @BGDMA_DIRECT: each puts what it has to all others: an all-reduce of up to 496 bytes
+ *	of what stands for the elements, in groups of two to four
  * @BGDMA_ALGORITHM_COUNT: number of them
  */
 enum bgdma_algorithm {
@@ -224,6 +226,7 @@ enum bgdma_algorithm {
 	BGDMA_DOUBLING,
 	BGDMA_RING,
 	BGDMA_ENGINES,
+	BGDMA_DIRECT,
 	BGDMA_ALGORITHM_COUNT
 };
 

@@ -89,6 +89,15 @@ void add_engines(struct bgdma_coll_request *r, uint8_t op, uint16_t dispatch,
 	add_round(r);
 }
 
+void add_direct(struct bgdma_coll_request *r, const void *from, void *to,
+		uint64_t bytes)
+{
+	r->direct = true;
+	add(r, &(struct act){ .kind = ACT_DIRECT, .from = from, .to = to,
+			      .bytes = bytes, .op = r->op });
+	add_round(r);
+}
+
 void add_round(struct bgdma_coll_request *r)
 {
 	add(r, &(struct act){ .kind = ACT_ROUND });

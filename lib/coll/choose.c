@@ -41,6 +41,7 @@ static build_fn *const builder[BGDMA_COLLECTIVE_COUNT][BGDMA_ALGORITHM_COUNT] = 
 		[BGDMA_DOUBLING] = allreduce_doubling,
 		[BGDMA_RING] = allreduce_ring,
 		[BGDMA_ENGINES] = allreduce_engines,
+		[BGDMA_DIRECT] = allreduce_direct,
 	},
 	[BGDMA_REDUCE_SCATTER] = {
 		[BGDMA_TREE] = reduce_scatter_tree,
@@ -135,6 +136,8 @@ static bool is_possible(const struct bgdma_coll_group *g,
 		return false;
 	if (algorithm == BGDMA_ENGINES)
 		return engines_can(g, what);
+	if (algorithm == BGDMA_DIRECT)
+		return g->direct.usable && bytes_of(g, what) <= DIRECT_BYTES;
 	if (is_reduction(what) && algorithm == BGDMA_RING)
 		return !is_ordered(what->op);
 	if (what->kind != BGDMA_ALLGATHER || algorithm != BGDMA_DOUBLING)
@@ -158,6 +161,8 @@ static unsigned int choose(const struct bgdma_coll_group *g,
 {
 	bool is_long = bytes_of(g, what) >= LONG_BYTES;
 
+	if (is_possible(g, what, BGDMA_DIRECT))
+		return BGDMA_DIRECT;
 	if (is_possible(g, what, BGDMA_ENGINES))
 		return BGDMA_ENGINES;
 	switch (what->kind) {

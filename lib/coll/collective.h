@@ -34,13 +34,13 @@ static inline uint64_t word_of(const struct bgdma_coll_group *g)
 }
 
 enum act_kind { ACT_SEND, ACT_RECV, ACT_COPY, ACT_COMBINE, ACT_CALL, ACT_ENGINES,
-		ACT_ROUND };
+		ACT_DIRECT, ACT_ROUND };
 
 /*
  * @peer: number of the other member
  * @from, @to: memory; one of them for messages
  * @bytes: of memory; of ACT_COMBINE elements
- * @op: of ACT_COMBINE
+ * @op: of ACT_COMBINE and ACT_DIRECT
  * @call: of ACT_CALL, with @to
  * @tree_op, @dispatch: of ACT_ENGINES
  * @next: of those that wait for the same member
@@ -79,7 +79,8 @@ struct memory {
  * @at: the next act
  * @pending: messages of this round that are under way
  * @engines: some act is the engines'
- * @waiting: that act, until it is its turn
+ * @direct: some act goes by boxes; not both
+ * @waiting: such an act, until it is its turn
  * @running: acts are being begun
  * @lacking: there was no memory for an act, or for what it needs
  */
@@ -93,7 +94,7 @@ struct bgdma_coll_request {
 	uint32_t count, room, at;
 	uint32_t pending;
 	struct memory *memory;
-	bool engines;
+	bool engines, direct;
 	struct act *waiting;
 	bool running, lacking, over;
 	int result;
@@ -210,6 +211,9 @@ void add_call(struct bgdma_coll_request *r, void (*call)(void *arg), void *arg);
 /* What the engines do; it is the only one in its round. */
 void add_engines(struct bgdma_coll_request *r, uint8_t op, uint16_t dispatch,
 		 const void *from, void *to, uint64_t bytes);
+/* What all have, from and to the boxes of all; it is the only one in its round. */
+void add_direct(struct bgdma_coll_request *r, const void *from, void *to,
+		uint64_t bytes);
 void add_round(struct bgdma_coll_request *r);
 /* Nothing, of no memory. */
 static inline void *plus(void *memory, uint64_t bytes)
@@ -287,7 +291,7 @@ void ring_parts(struct bgdma_coll_request *r, uint64_t count, uint32_t element,
 /* In the end the own block of @work is the sum of all. */
 void ring_reduce(struct bgdma_coll_request *r, char *work,
 		 const struct layout *l);
-build_fn allreduce_tree, allreduce_doubling, allreduce_ring;
+build_fn allreduce_tree, allreduce_doubling, allreduce_ring, allreduce_direct;
 build_fn reduce_scatter_tree, reduce_scatter_ring;
 build_fn scan_linear, scan_doubling, exscan_linear, exscan_doubling;
 

@@ -364,9 +364,12 @@ int coll_work(void *arg)
 	}
 	if (late > 0)
 		done++;
-	for (g = coll->groups; g; g = g->next)
+	for (g = coll->groups; g; g = g->next) {
 		if (bgdma_unlikely(g->engines.act))
 			done += engines_work(g);
+		if (bgdma_unlikely(g->direct.act))
+			done += direct_work(g);
+	}
 	if (bgdma_likely(!coll->telling))
 		return done ? done : late;
 	for (g = coll->groups; g; g = g->next) {

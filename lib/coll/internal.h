@@ -13,6 +13,7 @@
 
 #include "../attr.h"
 #include "../code.h"
+#include "direct.h"
 #include "engines.h"
 
 #define AXES	3
@@ -33,6 +34,7 @@ enum slot { SLOT_QUEUE = 0, SLOT_MEMORY = 1, SLOT_SINK = 2, SLOT_COUNTERS = 3,
 /*
  * What each process tells of itself: see bgdma_coll_split().
  * @classes: a bit for each class that it cannot use
+ * @boxes, @landed: for short all-reduces (direct.h), or 0
  * @taken: a bit for each number of a group that it cannot use
  */
 struct card {
@@ -45,7 +47,7 @@ struct card {
 	uint32_t queue;
 	uint32_t failed;
 	uint32_t classes;
-	uint32_t resv;
+	uint32_t boxes, landed[2];
 	uint64_t taken[TAKEN_WORDS];
 };
 
@@ -156,6 +158,7 @@ struct bgdma_coll_group {
 	uint32_t collectives, stop_told;
 	bool stopped, late;
 	struct engines engines;
+	struct direct direct;
 };
 
 struct bgdma_coll {

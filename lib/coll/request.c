@@ -37,6 +37,8 @@ static void request_over(struct bgdma_coll_request *r)
 		sends_pass(r->group);
 	if (r->engines)
 		engines_next(r->group);
+	if (r->direct)
+		direct_next(r->group);
 	coll_stop_idle(r->group);
 }
 
@@ -63,6 +65,10 @@ static void act_begin(struct bgdma_coll_request *r, struct act *act)
 	case ACT_ENGINES:
 		r->pending++;
 		act_engines(act);
+		break;
+	case ACT_DIRECT:
+		r->pending++;
+		act_direct(act);
 		break;
 	case ACT_ROUND:
 		break;
@@ -99,7 +105,8 @@ void act_done(struct act *act, int result)
 		if (result == -ECANCELED)
 			result = -EIO;
 		/* Who hears that we stop hears why. */
-		if (result == -EHOSTDOWN && act->kind != ACT_ENGINES)
+		if (result == -EHOSTDOWN &&
+		    (act->kind == ACT_SEND || act->kind == ACT_RECV))
 			coll_fail(r->group->coll, r->group->member[act->peer]);
 		coll_stop(r->group, result);
 	}
@@ -166,7 +173,11 @@ int bgdma_coll_start_sized(struct bgdma_coll_group *g,
 static bool is_over(void *arg)
 {
 	const struct bgdma_coll_request *r = arg;
+	struct bgdma_coll_group *g = r->group;
 
+	/* What the engines count needs no other progress; others may wait for it. */
+	if (!r->over && r->direct && g->direct.act && direct_work(g))
+		bgdma_endpoint_wake(g->coll->ep);
 	return r->over;
 }
 

@@ -104,6 +104,7 @@ static int objects_get(struct bgdma_coll_group *g, struct card *own)
 	own->sink = bgdma_counter_handle(g->sink);
 	own->counter = bgdma_counter_handle(g->counter[0]);
 	own->queue = bgdma_rgq_id(g->coll->queue);
+	direct_objects(g, own);
 	bgdma_endpoint_lock(g->coll->ep);
 	memcpy(own->taken, g->coll->taken, sizeof(own->taken));
 	own->classes = g->coll->classes;
@@ -391,8 +392,8 @@ static int counters_get(struct bgdma_coll_group *g)
 static int group_build(struct bgdma_coll_group *g, const struct card *own,
 		       const struct card *cards)
 {
+	int ret, met, direct = direct_build(g, cards);
 	bool lines = lines_fit(g);
-	int ret, met;
 
 	if (lines) {
 		ret = number_take(g, cards);
@@ -400,6 +401,8 @@ static int group_build(struct bgdma_coll_group *g, const struct card *own,
 			ret = counters_get(g);
 		if (!ret)
 			ret = lines_build(g, own);
+		if (!ret)
+			ret = direct;
 		met = meet(g, 0, ret < 0);
 		if (met || (!ret && !g->refused[0]))
 			return met;
@@ -407,6 +410,8 @@ static int group_build(struct bgdma_coll_group *g, const struct card *own,
 		number_end(g, ret != -EEXIST);
 	}
 	ret = plain_build(g, cards);
+	if (!ret)
+		ret = direct;
 	met = meet(g, lines, ret < 0);
 	if (!ret)
 		ret = met;
@@ -447,6 +452,7 @@ static void objects_put(struct bgdma_coll_group *g)
 
 	number_end(g, false);
 	engines_end(g);
+	direct_end(g);
 	for (i = 0; i < AXES; i++)
 		(void)bgdma_counter_free(g->counter[i]);
 	(void)bgdma_counter_free(g->sink);

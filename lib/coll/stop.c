@@ -46,6 +46,9 @@ void coll_stop(struct bgdma_coll_group *g, int error)
 {
 	struct bgdma_coll_request *r;
 
+	/* What has landed of somebody who is gone is no less there. */
+	if (g->direct.act)
+		(void)direct_work(g);
 	if (g->stopped)
 		return;
 	g->stopped = true;
@@ -56,11 +59,13 @@ void coll_stop(struct bgdma_coll_group *g, int error)
 			r->result = group_failure(g);
 	pieces_drop(g);
 	engines_break(g);
+	direct_break(g);
 	for (r = g->requests; r; r = r->next)
 		rendezvous_cancel(r);
 	/* A barrier that others are through may be over for us, too. */
 	if (g->made && !g->entered)
 		group_give_up(g);
+	direct_flush(g);
 	stop_tell(g);
 	bgdma_endpoint_wake(g->coll->ep);
 }
@@ -76,7 +81,8 @@ void partner_stop(struct bgdma_coll_group *g, uint32_t number, int error)
 	struct partner *p = &g->partner[number];
 
 	p->stopped = true;
-	if (p->recvs.first || p->sends.first || p->to)
+	if (p->recvs.first || p->sends.first || p->to ||
+	    direct_misses(g, number))
 		coll_stop(g, error ? error : -EIO);
 }
 

@@ -218,9 +218,12 @@ def of_collectives(found, shares):
         return found[name]["nanoseconds"]["runs"]
 
     for size, more in (("8 B", ""), ("8 B", ", asleep at once"), ("64 KiB", "")):
-        yield bar(f"{size} all-reduce{more}: of Open MPI's time",
-                  ratios(runs(f"{size} all-reduce, engines{more}"),
-                         runs(f"{size} all-reduce, Open MPI")), 1)
+        for way in ("engines", "puts"):
+            name = f"{size} all-reduce, {way}{more}"
+            if name in found:
+                yield bar(f"{name}: of Open MPI's time",
+                          ratios(runs(name), runs(f"{size} all-reduce, Open MPI")),
+                          1)
     yield bar("1 MiB all-reduce: processor time of a process, of the time it takes",
               [share / PROCESSES for share in shares["1 MiB all-reduce, engines"]],
               0.1)

@@ -14,7 +14,7 @@
 #define BETWEEN		8	/* in namespaces */
 #define LONGEST		(1 << 20)
 
-enum by { ENGINES, MESSAGES, WAYS };
+enum by { ENGINES, MESSAGES, WAYS, PUTS };
 
 static const struct work {
 	const char *name;
@@ -50,6 +50,12 @@ static const struct work {
 	WORK(size, bytes, ops, MESSAGES, "double min, messages",	\
 	     BGDMA_F64, BGDMA_MIN, 0, BGDMA_SPIN_THEN_SLEEP)
 	EVERY("8 B", 8, 200),
+	WORK("8 B", 8, 200, PUTS, "puts", BGDMA_S64, BGDMA_SUM, 0,
+	     BGDMA_SPIN_THEN_SLEEP),
+	WORK("8 B", 8, 200, PUTS, "puts, asleep at once", BGDMA_S64, BGDMA_SUM,
+	     0, BGDMA_SLEEP),
+	WORK("8 B", 8, 200, PUTS, "fast sum, puts", BGDMA_F64, BGDMA_SUM,
+	     BGDMA_SUM_FAST, BGDMA_SPIN_THEN_SLEEP),
 	EVERY("64 KiB", 65536, 20),
 	EVERY("1 MiB", LONGEST, 3),
 };
@@ -60,6 +66,17 @@ struct job_of {
 	const struct work *work;
 	struct bgdma_coll_group *group;
 };
+
+/* Of short ones AUTO is neither, where puts can be. */
+static unsigned int algorithm_of(const struct work *work)
+{
+	if (work->by == ENGINES)
+		return BGDMA_ENGINES;
+	if (work->by == PUTS)
+		return BGDMA_DIRECT;
+	return work->bytes == sizeof(double) ? BGDMA_DOUBLING :
+					       BGDMA_ALGORITHM_AUTO;
+}
 
 static double in[LONGEST / sizeof(double)], out[LONGEST / sizeof(double)];
 
@@ -74,7 +91,7 @@ static void all_reduces(void *arg, unsigned int n)
 				.kind = BGDMA_ALLREDUCE, .in = in, .out = out,
 				.count = work->bytes / sizeof(double),
 				.op = &work->op, .summation = work->summation,
-				}, &r));
+				.algorithm = algorithm_of(work) }, &r));
 		must(bgdma_coll_request_wait(&r, work->mode, -1));
 	}
 }
@@ -119,6 +136,9 @@ static void values_make(const struct process *process)
 
 static bool is_wanted(const struct work *work)
 {
+	/* Puts are for few. */
+	if (work->by == PUTS && netns)
+		return false;
 	return strstr(work->name, only);
 }
 
@@ -138,7 +158,8 @@ static void measure(struct process *process)
 	for (i = 0; i < WORKS; i++) {
 		if (!is_wanted(&works[i]))
 			continue;
-		job[n] = (struct job_of){ &works[i], group[works[i].by] };
+		job[n] = (struct job_of){ &works[i],
+			group[works[i].by == ENGINES ? ENGINES : MESSAGES] };
 		subject[n] = (struct subject){ works[i].name, all_reduces,
 					       &job[n], works[i].ops };
 		n++;

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Short all-reduces of few members: each puts what it has into a box at each other,
+ * where a counter counts what has landed, and each makes the result itself.
+ *
+ * Two boxes for each member are enough, and a counter for each of the two. Who puts
+ * for turn k + 2 has left turn k + 1, which needs our put of that, which we send when
+ * we have made the result of turn k. One counter as of a barrier would not do: who is
+ * fast puts for turn k + 1 when the slowest has put for k at him, and not yet here;
+ * then as many have landed as there are others, and all have begun, but one is
+ * missing.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "collective.h"
+
+/* What lies in a box. @word: of the request, as its messages have it. */
+struct box {
+	uint64_t word;
+	uint64_t resv;
+	char bytes[DIRECT_BYTES] __attribute__((aligned(16)));
+};
+
+#define BOXES_OF(number)	((number) * 2 * sizeof(struct box))
+
+static uint64_t box_at(uint32_t number, uint32_t turn)
+{
+	return BOXES_OF(number) + turn % 2 * sizeof(struct box);
+}
+
+static struct box *box_of(const struct bgdma_coll_group *g, uint32_t number)
+{
+	char *boxes = bgdma_region_addr(g->direct.boxes);
+
+	/* The turn that is under way. */
+	return (struct box *)(void *)(boxes + box_at(number,
+						     g->direct.turns - 1));
+}
+
+/* Of the same. */
+static struct bgdma_counter *landed_of(const struct direct *d)
+{
+	return d->landed[(d->turns - 1) % 2];
+}
+
+static bool is_landed(const struct direct *d)
+{
+	return d->done || bgdma_counter_hit(landed_of(d));
+}
+
+/* ---- Making it, and its end --------------------------------------------- */
+
+void direct_objects(struct bgdma_coll_group *g, struct card *own)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(g->coll->ep);
+	struct direct *d = &g->direct;
+	unsigned int i;
+	int ret;
+
+	ret = bgdma_region_alloc(ctx, BOXES_OF(DIRECT_MEMBERS),
+				 BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE, &d->boxes);
+	if (!ret)
+		ret = bgdma_counter_alloc_many(ctx, BGDMA_RECEPTION, 2,
+					       BGDMA_COUNTER_NO_UNDERFLOW,
+					       d->landed);
+	if (ret) {
+		direct_end(g);
+		return;
+	}
+	own->boxes = bgdma_region_handle(d->boxes);
+	for (i = 0; i < 2; i++) {
+		bgdma_counter_enable(d->landed[i], true);
+		own->landed[i] = bgdma_counter_handle(d->landed[i]);
+	}
+}
+
+static void descs_make(struct bgdma_coll_group *g, const struct card *cards)
+{
+	uint32_t i, turn;
+
+	for (i = 0; i < g->size; i++) {
+		const struct card *card = &cards[g->member[i]];
+		const struct bgdma_peer *peer =
+			bgdma_endpoint_peer(g->coll->ep, g->member[i]);
+		struct bgdma_transfer t = bgdma__no_transfer();
+
+		t.dest = peer->node;
+		t.dest_ctx = peer->ctx;
+		t.from.region = bgdma_region_handle(g->direct.boxes);
+		t.to.region = card->boxes;
+		t.flags = BGDMA_DESC_OPS;
+		for (turn = 0; turn < 2; turn++) {
+			t.from.offset = box_at(g->rank, turn);
+			t.to.offset = t.from.offset;
+			t.remote_counter = card->landed[turn];
+			/* Without ourselves: those above move down. */
+			if (i != g->rank)
+				bgdma_desc_put(&g->direct.desc[turn][i -
+						(i > g->rank)], &t);
+		}
+	}
+}
+
+static int member_grant(struct bgdma_coll_group *g, uint32_t number)
+{
+	const struct bgdma_peer *peer =
+		bgdma_endpoint_peer(g->coll->ep, g->member[number]);
+	struct bgdma_grant_attr to = {
+		.rank = peer->node, .ctx = peer->ctx,
+		.incarnation = peer->incarnation,
+	};
+	int ret;
+
+	ret = bgdma_counter_grant(g->direct.landed[0], 1, &to, NULL);
+	if (!ret)
+		ret = bgdma_counter_grant(g->direct.landed[1], 1, &to, NULL);
+	to.rights = BGDMA_RIGHT_WRITE;
+	to.lo = BOXES_OF(number);
+	to.hi = BOXES_OF(number + 1);
+	return ret ? ret : bgdma_region_grant(g->direct.boxes, &to, NULL);
+}
+
+int direct_build(struct bgdma_coll_group *g, const struct card *cards)
+{
+	uint32_t i;
+	int ret = 0;
+
+	if (g->size < 2 || g->size > DIRECT_MEMBERS)
+		return 0;
+	for (i = 0; i < g->size; i++)
+		if (!cards[g->member[i]].boxes)
+			return 0;
+	for (i = 0; !ret && i < g->size; i++)
+		if (i != g->rank)
+			ret = member_grant(g, i);
+	descs_make(g, cards);
+	g->direct.usable = !ret;
+	return ret;
+}
+
+void direct_end(struct bgdma_coll_group *g)
+{
+	struct direct *d = &g->direct;
+
+	(void)bgdma_counter_free(d->landed[0]);
+	(void)bgdma_counter_free(d->landed[1]);
+	(void)bgdma_region_free(d->boxes);
+	memset(d, 0, sizeof(*d));
+}
+
+/* ---- One after the other ------------------------------------------------- */
+
+static int boxes_put(struct bgdma_coll_group *g, uint32_t bytes)
+{
+	struct bgdma_inj_fifo *fifo = g->coll->fifo;
+	struct bgdma_desc *desc = g->direct.desc[(g->direct.turns - 1) % 2];
+	uint32_t i, count = g->size - 1;
+	int ret;
+
+	for (i = 0; i < count; i++)
+		desc[i].length = __cpu_to_le32(bytes);
+	for (i = 0; i < count;) {
+		ret = bgdma_inject_many(fifo, &desc[i], (int)(count - i));
+		if (ret > 0)
+			i += (uint32_t)ret;
+		else if (ret == -EAGAIN)
+			ret = bgdma_inj_wait(fifo, bgdma_inj_next(fifo),
+					     BGDMA_SPIN_THEN_SLEEP, -1);
+		if (ret >= 0 || ret == -EINTR)
+			continue;
+		/* Half of it cannot be begun: no signal ends this. */
+		if (!bgdma_inj_error(fifo, NULL))
+			return ret;
+		fifo_failed(g->coll);
+		if (group_failure(g))
+			return group_failure(g);
+	}
+	return 0;
+}
+
+/* What was put from this box may be read for as long as it has not landed. */
+static int box_wait(struct bgdma_coll_group *g, uint64_t sent)
+{
+	int ret;
+
+	do {
+		ret = bgdma_inj_wait(g->coll->fifo, sent, BGDMA_SPIN_THEN_SLEEP,
+				     -1);
+	} while (ret == -EINTR);
+	if (bgdma_likely(!ret))
+		return 0;
+	if (!bgdma_inj_error(g->coll->fifo, NULL))
+		return ret;
+	fifo_failed(g->coll);
+	return group_failure(g);
+}
+
+static int act_put(struct bgdma_coll_group *g, struct act *act)
+{
+	struct direct *d = &g->direct;
+	uint64_t *sent = &d->sent[d->turns++ % 2];
+	struct bgdma_counter *landed = landed_of(d);
+	struct box *own = box_of(g, g->rank);
+	int ret = box_wait(g, *sent);
+
+	if (bgdma_unlikely(ret))
+		return ret;
+	own->word = act->request->word;
+	if (act->bytes)
+		memcpy(own->bytes, act->from, act->bytes);
+	/* In this order: a bit that is set afterwards is of this turn (BA-4). */
+	bgdma_counter_clear_hit(landed);
+	d->done = bgdma_counter_add(landed, g->size - 1) <= 0;
+	ret = boxes_put(g, (uint32_t)(offsetof(struct box, bytes) + act->bytes));
+	*sent = bgdma_inj_next(g->coll->fifo);
+	return ret;
+}
+
+/* The request whose turn it is: the oldest that has such acts. */
+static struct bgdma_coll_request *oldest(const struct bgdma_coll_group *g)
+{
+	struct bgdma_coll_request *r, *found = NULL;
+
+	/* The newest is first. */
+	for (r = g->requests; r; r = r->next)
+		if (r->direct)
+			found = r;
+	return found;
+}
+
+/* Does somebody who has stopped owe us his part? */
+static bool is_owed(const struct bgdma_coll_group *g)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->size; i++)
+		if (g->partner[i].stopped && direct_misses(g, i))
+			return true;
+	return false;
+}
+
+void direct_next(struct bgdma_coll_group *g)
+{
+	struct bgdma_coll_request *r = oldest(g);
+	struct direct *d = &g->direct;
+	int ret;
+
+	if (d->act || !r || !r->waiting || g->stopped)
+		return;
+	d->act = r->waiting;
+	r->waiting = NULL;
+	ret = act_put(g, d->act);
+	if (bgdma_unlikely(ret)) {
+		struct act *act = d->act;
+
+		d->act = NULL;
+		act_done(act, ret);
+	} else if (bgdma_unlikely(is_owed(g))) {
+		coll_stop(g, -EIO);
+	} else if (d->done) {
+		(void)direct_work(g);
+	}
+}
+
+void act_direct(struct act *act)
+{
+	act->request->waiting = act;
+	direct_next(act->request->group);
+}
+
+/* ---- Its end -------------------------------------------------------------- */
+
+/* Elements of members with lower numbers come first. */
+static int result_make(const struct bgdma_coll_group *g, const struct act *act)
+{
+	uint64_t count = act->bytes / operator_bytes(act->op);
+	uint32_t i = g->size;
+
+	while (i--)
+		if (box_of(g, i)->word != act->request->word)
+			return -EBADMSG;
+	if (!count)
+		return 0;
+	memcpy(act->to, box_of(g, g->size - 1)->bytes, act->bytes);
+	for (i = g->size - 1; i--;)
+		operator_combine(act->op, box_of(g, i)->bytes, act->to, count);
+	return 0;
+}
+
+int direct_work(struct bgdma_coll_group *g)
+{
+	struct direct *d = &g->direct;
+	struct act *act = d->act;
+	int ret;
+
+	if (!is_landed(d))
+		return 0;
+	/* Nobody is woken for it again. */
+	bgdma_counter_clear_hit(landed_of(d));
+	ret = result_make(g, act);
+	d->act = NULL;
+	act_done(act, ret);
+	direct_next(g);
+	return 1;
+}
+
+bool direct_misses(const struct bgdma_coll_group *g, uint32_t number)
+{
+	const struct direct *d = &g->direct;
+
+	return d->act && !is_landed(d) &&
+	       box_of(g, number)->word != d->act->request->word;
+}
+
+void direct_break(struct bgdma_coll_group *g)
+{
+	struct direct *d = &g->direct;
+	struct bgdma_coll_request *r, *next;
+	struct act *act = d->act;
+
+	d->act = NULL;
+	if (act)
+		act_done(act, -EIO);
+	for (r = g->requests; r; r = next) {
+		next = r->next;
+		act = r->direct ? r->waiting : NULL;
+		if (!act)
+			continue;
+		r->waiting = NULL;
+		act_done(act, -EIO);
+	}
+}
+
+void direct_flush(struct bgdma_coll_group *g)
+{
+	const struct direct *d = &g->direct;
+	int64_t end = coll_now_ns() + FLUSH_NS, left = FLUSH_NS;
+	int ret;
+
+	if (!d->turns)
+		return;
+	do {
+		ret = bgdma_inj_wait(g->coll->fifo, d->sent[(d->turns - 1) % 2],
+				     BGDMA_SPIN_THEN_SLEEP, left);
+		left = end - coll_now_ns();
+	} while (ret == -EINTR && left > 0);
+}
