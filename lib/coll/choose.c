@@ -10,6 +10,8 @@
 
 /* So many can all be served at once. */
 #define FEW		4U
+/* Images of a fast sum that go faster by messages. */
+#define LONG_SUM_BYTES	(2U << 20)
 
 /* ---- Which there are ---------------------------------------------------- */
 
@@ -156,6 +158,15 @@ static uint32_t ring_least(const struct bgdma_coll_group *g,
 	return sum_kind(g, what) == BGDMA_SUM_PLAIN ? 3 : 2;
 }
 
+/* Measured: of so many elements the values are the most work, which a ring shares out. */
+static bool is_long_sum(const struct bgdma_coll_group *g,
+			const struct bgdma_collective *what)
+{
+	return what->kind == BGDMA_ALLREDUCE &&
+	       sum_kind(g, what) == BGDMA_SUM_FAST &&
+	       bytes_of(g, what) >= LONG_SUM_BYTES;
+}
+
 static unsigned int choose(const struct bgdma_coll_group *g,
 			   const struct bgdma_collective *what)
 {
@@ -163,7 +174,7 @@ static unsigned int choose(const struct bgdma_coll_group *g,
 
 	if (is_possible(g, what, BGDMA_DIRECT))
 		return BGDMA_DIRECT;
-	if (is_possible(g, what, BGDMA_ENGINES))
+	if (is_possible(g, what, BGDMA_ENGINES) && !is_long_sum(g, what))
 		return BGDMA_ENGINES;
 	switch (what->kind) {
 	case BGDMA_BROADCAST:
