@@ -203,8 +203,11 @@ static int act_put(struct bgdma_coll_group *g, struct act *act)
 	uint64_t *sent = &d->sent[d->turns++ % 2];
 	struct bgdma_counter *landed = landed_of(d);
 	struct box *own = box_of(g, g->rank);
-	int ret = box_wait(g, *sent);
+	int ret;
 
+	/* Who looks meanwhile, as somebody is gone, is not to see the turn before. */
+	d->done = false;
+	ret = box_wait(g, *sent);
 	if (bgdma_unlikely(ret))
 		return ret;
 	own->word = act->request->word;
@@ -255,8 +258,10 @@ void direct_next(struct bgdma_coll_group *g)
 	if (bgdma_unlikely(ret)) {
 		struct act *act = d->act;
 
+		/* Where the group is over for that, so is the act. */
 		d->act = NULL;
-		act_done(act, ret);
+		if (act)
+			act_done(act, ret);
 	} else if (bgdma_unlikely(is_owed(g))) {
 		coll_stop(g, -EIO);
 	} else if (d->done) {
