@@ -364,4 +364,57 @@ TEST_F(engines, dp8_a_member_that_gives_up)
 	EXPECT_TRUE(job_run(3, gives_up, NULL, -1));
 }
 
+/*
+ * One has ended a group, and another puts to it there. That is over for it, and nothing
+ * else is: not the group that both are in, too.
+ */
+static int puts_to_nobody(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_split_attr all = {
+		.flags = BGDMA_SPLIT_PUT | BGDMA_SPLIT_PLAIN,
+	}, some = { .color = rank == 1 };
+	const bool *barrier = arg;
+	struct bgdma_coll_group *beside;
+	int64_t value = 1;
+	struct bgdma_collective what = allreduce(&value, 1);
+	struct caller c;
+
+	what.algorithm = BGDMA_DIRECT;
+	require_is(0, caller_open(&c, 1));
+	require_is(0, bgdma_coll_split(c.coll, &all, &c.group));
+	require_is(0, bgdma_coll_split(c.coll, &some, &beside));
+	require_is(0, bgdma_coll_run(c.group, &what));
+	require_is(0, bgdma_coll_barrier(c.group));
+	place(0, size);
+	if (!rank) {
+		bgdma_coll_group_destroy(c.group);
+		c.group = NULL;
+	}
+	place(1, size);
+	if (rank == 2)
+		require(*barrier ? bgdma_coll_barrier(c.group) < 0 :
+				   bgdma_coll_run(c.group, &what) < 0);
+	place(2, size);
+	value = 1;
+	if (rank != 1) {
+		require_is(0, bgdma_coll_barrier(beside));
+		require_is(0, bgdma_coll_run(beside, &what));
+		require_is((int64_t)size - 1, value);
+	}
+	bgdma_coll_group_destroy(c.group);
+	bgdma_coll_group_destroy(beside);
+	c.group = NULL;
+	return caller_close(&c);
+}
+
+TEST_F(engines, x3_a_put_to_who_has_ended_the_group)
+{
+	static bool barrier;
+
+	EXPECT_TRUE(job_run(4, puts_to_nobody, &barrier, -1));
+	memset(board, 0, sizeof(*board));
+	barrier = true;
+	EXPECT_TRUE(job_run(4, puts_to_nobody, &barrier, -1));
+}
+
 TEST_HARNESS_MAIN

@@ -252,7 +252,7 @@ static inline void bgdma_coll_plan(const struct bgdma_coll_group *group,
  * To look at.
  *
  * Thread safety: any thread.
- * Return: an injection counter, or NULL.
+ * Return: an injection counter, with BGDMA_SPLIT_PUT a reception counter; or NULL.
  */
 BGDMA_API const struct bgdma_counter *
 bgdma_coll_counter(const struct bgdma_coll_group *group, uint32_t step);

@@ -216,7 +216,8 @@ enum bgdma_collective_kind {
  *	_MAX, of values with a place by BGDMA_MINLOC and _MAXLOC, and of sums of floats
  *	but for BGDMA_SUM_PLAIN
  * @BGDMA_DIRECT: each puts what it has to all others: an all-reduce of up to 496 bytes
- *	of what stands for the elements, in groups of two to four
+ *	of what stands for the elements, in groups of two to four whose members all had
+ *	two reception counters left when it was made
  * @BGDMA_ALGORITHM_COUNT: number of them
  */
 enum bgdma_algorithm {
@@ -298,7 +299,7 @@ BGDMA_API int bgdma_coll_start_sized(struct bgdma_coll_group *group,
  * @request: out: until bgdma_coll_request_test() or _wait() has said how it ended,
  *	which is before bgdma_coll_group_destroy()
  *
- * It waits for nobody.
+ * It waits for nobody, but for room in the FIFO of what goes directly.
  *
  * Thread safety: as the endpoint; of one group in the same order at all members.
  * Return: 0; -EINVAL also of another operator, or no such algorithm; -EMSGSIZE a

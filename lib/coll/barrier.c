@@ -15,6 +15,8 @@ static int step_tell(struct bgdma_coll_group *g, const struct step *step)
 	uint32_t i = 0;
 	int ret;
 
+	g->told_by = (struct span){ bgdma_inj_next(fifo),
+				    bgdma_inj_next(fifo) + step->count };
 	while (i < step->count) {
 		ret = bgdma_inject_many(fifo, &g->desc[step->first + i],
 					(int)(step->count - i));
@@ -124,7 +126,9 @@ int bgdma_coll_test(struct bgdma_coll_group *g)
 	int ret;
 
 	bgdma_endpoint_lock(g->coll->ep);
-	(void)coll_work(g->coll);
+	/* Another thread may wait for what has ended here. */
+	if (coll_work(g->coll) > 0)
+		bgdma_endpoint_wake(g->coll->ep);
 	ret = barrier_look(g);
 	if (ret != -EAGAIN)
 		others_wake(g);

@@ -72,6 +72,9 @@ static void card_swap(struct card *card)
 	card->queue = __cpu_to_le32(card->queue);
 	card->failed = __cpu_to_le32(card->failed);
 	card->classes = __cpu_to_le32(card->classes);
+	card->boxes = __cpu_to_le32(card->boxes);
+	card->landed[0] = __cpu_to_le32(card->landed[0]);
+	card->landed[1] = __cpu_to_le32(card->landed[1]);
 	for (i = 0; i < TAKEN_WORDS; i++)
 		card->taken[i] = __cpu_to_le64(card->taken[i]);
 }

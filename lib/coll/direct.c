@@ -18,7 +18,7 @@
 
 /* What lies in a box. @word: of the request, as its messages have it. */
 struct box {
-	uint64_t word;
+	__le64 word;
 	uint64_t resv;
 	char bytes[DIRECT_BYTES] __attribute__((aligned(16)));
 };
@@ -37,6 +37,11 @@ static struct box *box_of(const struct bgdma_coll_group *g, uint32_t number)
 	/* The turn that is under way. */
 	return (struct box *)(void *)(boxes + box_at(number,
 						     g->direct.turns - 1));
+}
+
+static bool has_word(const struct box *box, const struct act *act)
+{
+	return __le64_to_cpu(box->word) == act->request->word;
 }
 
 /* Of the same. */
@@ -127,11 +132,14 @@ int direct_build(struct bgdma_coll_group *g, const struct card *cards)
 	uint32_t i;
 	int ret = 0;
 
-	if (g->size < 2 || g->size > DIRECT_MEMBERS)
-		return 0;
 	for (i = 0; i < g->size; i++)
 		if (!cards[g->member[i]].boxes)
-			return 0;
+			break;
+	/* What is of no use others may have. */
+	if (g->size < 2 || g->size > DIRECT_MEMBERS || i < g->size) {
+		direct_end(g);
+		return 0;
+	}
 	for (i = 0; !ret && i < g->size; i++)
 		if (i != g->rank)
 			ret = member_grant(g, i);
@@ -200,25 +208,25 @@ static int box_wait(struct bgdma_coll_group *g, uint64_t sent)
 static int act_put(struct bgdma_coll_group *g, struct act *act)
 {
 	struct direct *d = &g->direct;
-	uint64_t *sent = &d->sent[d->turns++ % 2];
+	struct span *sent = &d->sent[d->turns++ % 2];
 	struct bgdma_counter *landed = landed_of(d);
 	struct box *own = box_of(g, g->rank);
 	int ret;
 
 	/* Who looks meanwhile, as somebody is gone, is not to see the turn before. */
 	d->done = false;
-	ret = box_wait(g, *sent);
+	ret = box_wait(g, sent->next);
 	if (bgdma_unlikely(ret))
 		return ret;
-	own->word = act->request->word;
+	own->word = __cpu_to_le64(act->request->word);
 	if (act->bytes)
 		memcpy(own->bytes, act->from, act->bytes);
 	/* In this order: a bit that is set afterwards is of this turn (BA-4). */
 	bgdma_counter_clear_hit(landed);
 	d->done = bgdma_counter_add(landed, g->size - 1) <= 0;
-	ret = boxes_put(g, (uint32_t)(offsetof(struct box, bytes) + act->bytes));
-	*sent = bgdma_inj_next(g->coll->fifo);
-	return ret;
+	sent->first = bgdma_inj_next(g->coll->fifo);
+	sent->next = sent->first + g->size - 1;
+	return boxes_put(g, (uint32_t)(offsetof(struct box, bytes) + act->bytes));
 }
 
 /* The request whose turn it is: the oldest that has such acts. */
@@ -233,15 +241,27 @@ static struct bgdma_coll_request *oldest(const struct bgdma_coll_group *g)
 	return found;
 }
 
-/* Does somebody who has stopped owe us his part? */
-static bool is_owed(const struct bgdma_coll_group *g)
+bool direct_is(const struct bgdma_coll_group *g, uint64_t word)
 {
+	const struct act *act = g->direct.act;
+
+	return act && !((act->request->word ^ word) >> CHECK_BITS);
+}
+
+/* Somebody who has stopped owes us his part: -EIO; or means another: -EBADMSG. */
+static int is_owed(const struct bgdma_coll_group *g)
+{
+	const struct early *e;
 	uint32_t i;
 
-	for (i = 0; i < g->size; i++)
+	for (i = 0; i < g->size; i++) {
+		for (e = g->partner[i].early; e; e = e->next)
+			if (direct_is(g, e->word))
+				return -EBADMSG;
 		if (g->partner[i].stopped && direct_misses(g, i))
-			return true;
-	return false;
+			return -EIO;
+	}
+	return 0;
 }
 
 void direct_next(struct bgdma_coll_group *g)
@@ -255,18 +275,21 @@ void direct_next(struct bgdma_coll_group *g)
 	d->act = r->waiting;
 	r->waiting = NULL;
 	ret = act_put(g, d->act);
+	/* Where the group is over by now, so is the act. */
+	if (bgdma_unlikely(!d->act))
+		return;
 	if (bgdma_unlikely(ret)) {
 		struct act *act = d->act;
 
-		/* Where the group is over for that, so is the act. */
 		d->act = NULL;
-		if (act)
-			act_done(act, ret);
-	} else if (bgdma_unlikely(is_owed(g))) {
-		coll_stop(g, -EIO);
-	} else if (d->done) {
-		(void)direct_work(g);
+		act_done(act, ret);
+		return;
 	}
+	ret = is_owed(g);
+	if (bgdma_unlikely(ret))
+		coll_stop(g, ret);
+	else if (d->done)
+		(void)direct_work(g);
 }
 
 void act_direct(struct act *act)
@@ -284,7 +307,7 @@ static int result_make(const struct bgdma_coll_group *g, const struct act *act)
 	uint32_t i = g->size;
 
 	while (i--)
-		if (box_of(g, i)->word != act->request->word)
+		if (!has_word(box_of(g, i), act))
 			return -EBADMSG;
 	if (!count)
 		return 0;
@@ -298,14 +321,23 @@ int direct_work(struct bgdma_coll_group *g)
 {
 	struct direct *d = &g->direct;
 	struct act *act = d->act;
+	struct bgdma_counter *landed = landed_of(d);
 	int ret;
 
-	if (!is_landed(d))
+	if (bgdma_unlikely(bgdma_counter_failed(landed))) {
+		/* It stays so, and would wake whoever sleeps again and again. */
+		bgdma_counter_enable(landed, false);
+		/* Before others are told, who ask whether it is under way. */
+		d->act = NULL;
+		ret = counter_failure(g, landed);
+	} else if (is_landed(d)) {
+		ret = result_make(g, act);
+		d->act = NULL;
+	} else {
 		return 0;
+	}
 	/* Nobody is woken for it again. */
-	bgdma_counter_clear_hit(landed_of(d));
-	ret = result_make(g, act);
-	d->act = NULL;
+	bgdma_counter_clear_hit(landed);
 	act_done(act, ret);
 	direct_next(g);
 	return 1;
@@ -316,7 +348,7 @@ bool direct_misses(const struct bgdma_coll_group *g, uint32_t number)
 	const struct direct *d = &g->direct;
 
 	return d->act && !is_landed(d) &&
-	       box_of(g, number)->word != d->act->request->word;
+	       !has_word(box_of(g, number), d->act);
 }
 
 void direct_break(struct bgdma_coll_group *g)
@@ -324,7 +356,11 @@ void direct_break(struct bgdma_coll_group *g)
 	struct direct *d = &g->direct;
 	struct bgdma_coll_request *r, *next;
 	struct act *act = d->act;
+	unsigned int i;
 
+	/* Nobody looks at what lands from now on. */
+	for (i = 0; d->usable && i < 2; i++)
+		bgdma_counter_enable(d->landed[i], false);
 	d->act = NULL;
 	if (act)
 		act_done(act, -EIO);
@@ -340,15 +376,20 @@ void direct_break(struct bgdma_coll_group *g)
 
 void direct_flush(struct bgdma_coll_group *g)
 {
-	const struct direct *d = &g->direct;
 	int64_t end = coll_now_ns() + FLUSH_NS, left = FLUSH_NS;
+	struct bgdma_inj_fifo *fifo = g->coll->fifo;
+	uint64_t next = bgdma_inj_next(fifo);
 	int ret;
 
-	if (!d->turns)
+	if (!g->direct.turns)
 		return;
-	do {
-		ret = bgdma_inj_wait(g->coll->fifo, d->sent[(d->turns - 1) % 2],
-				     BGDMA_SPIN_THEN_SLEEP, left);
+	/* What stands behind a put that failed is yet to go. */
+	while (bgdma_inj_done(fifo) < next && left > 0) {
+		ret = bgdma_inj_wait(fifo, next, BGDMA_SPIN_THEN_SLEEP, left);
+		if (ret && bgdma_inj_error(fifo, NULL))
+			fifo_failed(g->coll);
+		else if (ret && ret != -EINTR)
+			return;
 		left = end - coll_now_ns();
-	} while (ret == -EINTR && left > 0);
+	}
 }

@@ -20,12 +20,22 @@ struct card;
 /* Two boxes of each member are a KiB. */
 #define DIRECT_BYTES	496U
 
+/* Descriptors of a FIFO: from @first on, before @next. */
+struct span {
+	uint64_t first, next;
+};
+
+static inline bool span_has(const struct span *s, uint64_t seq)
+{
+	return seq - s->first < s->next - s->first;
+}
+
 /*
  * @boxes: two for each member, by number, which it alone writes, in turn; our own two
  *	are what we put
  * @landed: puts of others that have not landed yet, of each second turn that has begun
  * @desc: of the two turns, one for each other member
- * @sent: what was put from each of our own two ends before this one of the FIFO's
+ * @sent: what was put last from each of our own two
  * @act: under way
  * @done: all had landed when it began
  * @turns: that have begun
@@ -34,7 +44,7 @@ struct direct {
 	struct bgdma_region *boxes;
 	struct bgdma_counter *landed[2];
 	struct bgdma_desc desc[2][DIRECT_MEMBERS];
-	uint64_t sent[2];
+	struct span sent[2];
 	struct act *act;
 	bool done, usable;
 	uint32_t turns;
@@ -56,6 +66,8 @@ int direct_work(struct bgdma_coll_group *g);
 bool direct_misses(const struct bgdma_coll_group *g, uint32_t number);
 /* The group is over: nothing is begun, or waited for, any more. */
 void direct_break(struct bgdma_coll_group *g);
+/* Is a message of the collective that is under way? Then its sender means another. */
+bool direct_is(const struct bgdma_coll_group *g, uint64_t word);
 /* Until what was put has landed, for a while. */
 void direct_flush(struct bgdma_coll_group *g);
 

@@ -278,27 +278,6 @@ void act_engines(struct act *act)
 	engines_next(act->request->group);
 }
 
-/* Why, as others who stop say it. */
-static int failure(struct bgdma_coll_group *g)
-{
-	struct bgdma_record why;
-	int code = bgdma_counter_error(g->engines.ended, &why);
-	uint32_t i;
-
-	if (code == BGDMA_E_TREE_MISMATCH)
-		return -EBADMSG;
-	if (code_result((unsigned int)code) != -EHOSTDOWN)
-		return -EIO;
-	for (i = 0; i < g->size; i++) {
-		const struct bgdma_peer *peer =
-			bgdma_endpoint_peer(g->coll->ep, g->member[i]);
-
-		if (peer->node == why.peer_rank && peer->ctx == why.peer_ctx)
-			coll_fail(g->coll, g->member[i]);
-	}
-	return -EHOSTDOWN;
-}
-
 static void result_take(struct act *act)
 {
 	const struct engines *e = &act->request->group->engines;
@@ -321,7 +300,7 @@ int engines_work(struct bgdma_coll_group *g)
 	if (bgdma_unlikely(bgdma_counter_failed(e->ended))) {
 		/* It stays so, and would wake whoever sleeps again and again. */
 		bgdma_counter_enable(e->ended, false);
-		ret = failure(g);
+		ret = counter_failure(g, e->ended);
 	} else if (bgdma_counter_read(e->ended) > 0) {
 		return 0;
 	}

@@ -299,6 +299,58 @@ static bool fifo_missed(struct bgdma_coll *coll, const struct bgdma_record *why)
 	return false;
 }
 
+/* Who waits for something hears of it now, others when they ask. */
+static void group_fail(struct bgdma_coll_group *g)
+{
+	g->error = -EIO;
+	if (g->direct.act)
+		coll_stop(g, -EIO);
+	else
+		coll_stop_idle(g);
+}
+
+/*
+ * What was put names objects of a group, which its receiver has ended: that is the
+ * business of this group alone, and of none if we have ended it, too.
+ */
+static bool put_missed(struct bgdma_coll *coll, const struct bgdma_record *why)
+{
+	struct bgdma_coll_group *g;
+
+	if (why->code != BGDMA_E_COUNTER && why->code != BGDMA_E_STALE &&
+	    why->code != BGDMA_E_REGION && why->code != BGDMA_E_RIGHTS)
+		return false;
+	for (g = coll->groups; g; g = g->next)
+		if (span_has(&g->told_by, why->desc_seq) ||
+		    span_has(&g->direct.sent[0], why->desc_seq) ||
+		    span_has(&g->direct.sent[1], why->desc_seq))
+			break;
+	if (g)
+		group_fail(g);
+	bgdma_endpoint_wake(coll->ep);
+	return true;
+}
+
+int counter_failure(struct bgdma_coll_group *g, struct bgdma_counter *counter)
+{
+	struct bgdma_record why;
+	int code = bgdma_counter_error(counter, &why);
+	uint32_t i;
+
+	if (code == BGDMA_E_TREE_MISMATCH)
+		return -EBADMSG;
+	if (code_result((unsigned int)code) != -EHOSTDOWN)
+		return -EIO;
+	for (i = 0; i < g->size; i++) {
+		const struct bgdma_peer *peer =
+			bgdma_endpoint_peer(g->coll->ep, g->member[i]);
+
+		if (peer->node == why.peer_rank && peer->ctx == why.peer_ctx)
+			coll_fail(g->coll, g->member[i]);
+	}
+	return -EHOSTDOWN;
+}
+
 void fifo_failed(struct bgdma_coll *coll)
 {
 	struct bgdma_coll_group *g;
@@ -306,12 +358,10 @@ void fifo_failed(struct bgdma_coll *coll)
 
 	(void)bgdma_inj_error(coll->fifo, &why);
 	(void)bgdma_inj_clear_error(coll->fifo, 0);
-	if (fifo_missed(coll, &why))
+	if (fifo_missed(coll, &why) || put_missed(coll, &why))
 		return;
-	for (g = coll->groups; g; g = g->next) {
-		g->error = -EIO;
-		coll_stop_idle(g);
-	}
+	for (g = coll->groups; g; g = g->next)
+		group_fail(g);
 	bgdma_endpoint_wake(coll->ep);
 }
 

@@ -111,6 +111,7 @@ struct step {
  * @made: the split is over
  * @entered: in a barrier, at step @at
  * @told: steps that the others were told of, since it was made
+ * @told_by: descriptors that told of the last
  * @gone: by rank in the job: @told of one who has SAID_GONE
  * @why: the last that said so: who had died
  * @broken: a member has
@@ -147,6 +148,7 @@ struct bgdma_coll_group {
 	uint32_t hops, descs;
 	bool entered, broken, given_up, heard;
 	uint32_t told, tell;
+	struct span told_by;
 	uint32_t *gone, why;
 	uint32_t waiting;
 	uint32_t dead;
@@ -247,6 +249,8 @@ void give_up_flush(struct bgdma_coll_group *g);
 int group_over(struct bgdma_coll_group *g, int result);
 /* A packet could not be sent: to one who is gone, or for another reason. */
 void fifo_failed(struct bgdma_coll *coll);
+/* Why a counter that others count for shows an error, which stays. */
+int counter_failure(struct bgdma_coll_group *g, struct bgdma_counter *counter);
 /* Work of the module: look at its FIFO, as somebody may be gone; tell. */
 int coll_work(void *arg);
 

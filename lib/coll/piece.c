@@ -164,6 +164,8 @@ static int piece_begin(struct bgdma_coll_group *g, struct partner *p,
 			return nonsense(g);
 		p->to = act->to;
 	} else {
+		if (direct_is(g, word))
+			return nonsense(g);
 		p->arriving = early_add(p, word, length, length);
 		if (!p->arriving) {
 			coll_stop(g, -ENOMEM);
