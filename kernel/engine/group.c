@@ -548,8 +548,7 @@ const struct bgdma_group *bgdma_group_own(struct bgdma_stream *s, u32 number)
 	if (!group || group->ctx != s->ctx)
 		return NULL;
 	*memo = (struct bgdma_group_memo) {
-		.group = group, .owner = s->ctx->who.incarnation,
-		.number = number, .gone = gone,
+		.group = group, .number = number, .gone = gone,
 	};
 	return group;
 }

@@ -82,7 +82,7 @@ void add_call(struct bgdma_coll_request *r, void (*call)(void *arg), void *arg)
 void add_engines(struct bgdma_coll_request *r, uint8_t op, uint16_t dispatch,
 		 const void *from, void *to, uint64_t bytes)
 {
-	r->engines = true;
+	r->ordered = ACT_ENGINES;
 	add(r, &(struct act){ .kind = ACT_ENGINES, .tree_op = op,
 			      .dispatch = dispatch, .from = from, .to = to,
 			      .bytes = bytes });
@@ -92,7 +92,7 @@ void add_engines(struct bgdma_coll_request *r, uint8_t op, uint16_t dispatch,
 void add_direct(struct bgdma_coll_request *r, const void *from, void *to,
 		uint64_t bytes)
 {
-	r->direct = true;
+	r->ordered = ACT_DIRECT;
 	add(r, &(struct act){ .kind = ACT_DIRECT, .from = from, .to = to,
 			      .bytes = bytes, .op = r->op });
 	add_round(r);

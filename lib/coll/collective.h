@@ -78,8 +78,8 @@ struct memory {
  * @word: of its messages
  * @at: the next act
  * @pending: messages of this round that are under way
- * @engines: some act is the engines'
- * @direct: some act goes by boxes; not both
+ * @ordered: ACT_ENGINES or ACT_DIRECT, of which it has some: those of a group go one
+ *	after the other; else 0
  * @waiting: such an act, until it is its turn
  * @running: acts are being begun
  * @lacking: there was no memory for an act, or for what it needs
@@ -94,7 +94,7 @@ struct bgdma_coll_request {
 	uint32_t count, room, at;
 	uint32_t pending;
 	struct memory *memory;
-	bool engines, direct;
+	enum act_kind ordered;
 	struct act *waiting;
 	bool running, lacking, over;
 	int result;
@@ -184,6 +184,9 @@ void stop_tell(struct bgdma_coll_group *g);
 
 /* request.c */
 void request_free(struct bgdma_coll_request *r);
+/* The request whose turn it is: the oldest that has such acts; or NULL. */
+struct bgdma_coll_request *request_oldest(const struct bgdma_coll_group *g,
+					  enum act_kind ordered);
 /* A message of a round has come, or has gone, or never will. */
 void act_done(struct act *act, int result);
 

@@ -83,7 +83,7 @@ void direct_objects(struct bgdma_coll_group *g, struct card *own)
 
 static void descs_make(struct bgdma_coll_group *g, const struct card *cards)
 {
-	uint32_t i, turn;
+	uint32_t i, turn, at = 0;
 
 	for (i = 0; i < g->size; i++) {
 		const struct card *card = &cards[g->member[i]];
@@ -91,6 +91,8 @@ static void descs_make(struct bgdma_coll_group *g, const struct card *cards)
 			bgdma_endpoint_peer(g->coll->ep, g->member[i]);
 		struct bgdma_transfer t = bgdma__no_transfer();
 
+		if (i == g->rank)
+			continue;
 		t.dest = peer->node;
 		t.dest_ctx = peer->ctx;
 		t.from.region = bgdma_region_handle(g->direct.boxes);
@@ -100,11 +102,9 @@ static void descs_make(struct bgdma_coll_group *g, const struct card *cards)
 			t.from.offset = box_at(g->rank, turn);
 			t.to.offset = t.from.offset;
 			t.remote_counter = card->landed[turn];
-			/* Without ourselves: those above move down. */
-			if (i != g->rank)
-				bgdma_desc_put(&g->direct.desc[turn][i -
-						(i > g->rank)], &t);
+			bgdma_desc_put(&g->direct.desc[turn][at], &t);
 		}
+		at++;
 	}
 }
 
@@ -229,18 +229,6 @@ static int act_put(struct bgdma_coll_group *g, struct act *act)
 	return boxes_put(g, (uint32_t)(offsetof(struct box, bytes) + act->bytes));
 }
 
-/* The request whose turn it is: the oldest that has such acts. */
-static struct bgdma_coll_request *oldest(const struct bgdma_coll_group *g)
-{
-	struct bgdma_coll_request *r, *found = NULL;
-
-	/* The newest is first. */
-	for (r = g->requests; r; r = r->next)
-		if (r->direct)
-			found = r;
-	return found;
-}
-
 bool direct_is(const struct bgdma_coll_group *g, uint64_t word)
 {
 	const struct act *act = g->direct.act;
@@ -266,7 +254,7 @@ static int is_owed(const struct bgdma_coll_group *g)
 
 void direct_next(struct bgdma_coll_group *g)
 {
-	struct bgdma_coll_request *r = oldest(g);
+	struct bgdma_coll_request *r = request_oldest(g, ACT_DIRECT);
 	struct direct *d = &g->direct;
 	int ret;
 
@@ -366,7 +354,7 @@ void direct_break(struct bgdma_coll_group *g)
 		act_done(act, -EIO);
 	for (r = g->requests; r; r = next) {
 		next = r->next;
-		act = r->direct ? r->waiting : NULL;
+		act = r->ordered == ACT_DIRECT ? r->waiting : NULL;
 		if (!act)
 			continue;
 		r->waiting = NULL;

@@ -12,7 +12,6 @@
 
 struct act;
 struct bgdma_coll_group;
-struct bgdma_coll_request;
 struct card;
 
 /* A put for each of the others: more members do better by other ways. */
@@ -43,7 +42,7 @@ static inline bool span_has(const struct span *s, uint64_t seq)
 struct direct {
 	struct bgdma_region *boxes;
 	struct bgdma_counter *landed[2];
-	struct bgdma_desc desc[2][DIRECT_MEMBERS];
+	struct bgdma_desc desc[2][DIRECT_MEMBERS - 1];
 	struct span sent[2];
 	struct act *act;
 	bool done, usable;

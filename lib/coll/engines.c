@@ -240,22 +240,10 @@ static int act_inject(struct act *act)
 	return bgdma_tree_allreduce(e->fifo, &attr);
 }
 
-/* The request whose turn it is: the oldest that uses them. */
-static struct bgdma_coll_request *oldest(const struct bgdma_coll_group *g)
-{
-	struct bgdma_coll_request *r, *found = NULL;
-
-	/* The newest is first. */
-	for (r = g->requests; r; r = r->next)
-		if (r->engines)
-			found = r;
-	return found;
-}
-
 void engines_next(struct bgdma_coll_group *g)
 {
 	struct engines *e = &g->engines;
-	struct bgdma_coll_request *r = oldest(g);
+	struct bgdma_coll_request *r = request_oldest(g, ACT_ENGINES);
 	int ret;
 
 	if (e->act || !r || !r->waiting || g->stopped)

@@ -21,6 +21,18 @@ void request_free(struct bgdma_coll_request *r)
 	free(r);
 }
 
+struct bgdma_coll_request *request_oldest(const struct bgdma_coll_group *g,
+					  enum act_kind ordered)
+{
+	struct bgdma_coll_request *r, *found = NULL;
+
+	/* The newest is first. */
+	for (r = g->requests; r; r = r->next)
+		if (r->ordered == ordered)
+			found = r;
+	return found;
+}
+
 /* ---- Rounds ------------------------------------------------------------- */
 
 static void request_over(struct bgdma_coll_request *r)
@@ -35,9 +47,9 @@ static void request_over(struct bgdma_coll_request *r)
 	r->over = true;
 	if (bgdma_unlikely(!r->next && r->group->requests))
 		sends_pass(r->group);
-	if (r->engines)
+	if (r->ordered == ACT_ENGINES)
 		engines_next(r->group);
-	if (r->direct)
+	if (r->ordered == ACT_DIRECT)
 		direct_next(r->group);
 	coll_stop_idle(r->group);
 }
@@ -176,7 +188,8 @@ static bool is_over(void *arg)
 	struct bgdma_coll_group *g = r->group;
 
 	/* What the engines count needs no other progress; others may wait for it. */
-	if (!r->over && r->direct && g->direct.act && direct_work(g))
+	if (!r->over && r->ordered == ACT_DIRECT && g->direct.act &&
+	    direct_work(g))
 		bgdma_endpoint_wake(g->coll->ep);
 	return r->over;
 }

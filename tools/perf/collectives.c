@@ -14,7 +14,9 @@
 #define BETWEEN		8	/* in namespaces */
 #define LONGEST		(1 << 20)
 
-enum by { ENGINES, MESSAGES, WAYS, PUTS };
+enum by { ENGINES, MESSAGES, PUTS };
+
+#define GROUPS		2	/* with engines, and without */
 
 static const struct work {
 	const char *name;
@@ -144,7 +146,7 @@ static bool is_wanted(const struct work *work)
 
 static void measure(struct process *process)
 {
-	struct bgdma_coll_group *group[WAYS];
+	struct bgdma_coll_group *group[GROUPS];
 	struct subject subject[WORKS];
 	struct job_of job[WORKS];
 	unsigned int run;
@@ -170,7 +172,7 @@ static void measure(struct process *process)
 			if (job[i].work->bytes == LONGEST)
 				processors_take(process, &job[i]);
 	must(bgdma_coll_barrier(group[MESSAGES]));
-	for (i = 0; i < WAYS; i++)
+	for (i = 0; i < GROUPS; i++)
 		bgdma_coll_group_destroy(group[i]);
 }
 
