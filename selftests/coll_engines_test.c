@@ -9,6 +9,8 @@
 
 #include "kselftest_harness.h"
 #include "coll_util.h"
+#include "links.h"
+#include "tool.h"
 
 FIXTURE(engines) {
 };
@@ -97,6 +99,74 @@ static int choose(uint32_t rank, uint32_t size, void *arg)
 TEST_F(engines, dp8_which_are_theirs)
 {
 	EXPECT_TRUE(job_run(3, choose, NULL, -1));
+}
+
+/* ---- Where in the tree ---------------------------------------------------- */
+
+/* Links between each member and its children, of a cube or of less, as the tool tells. */
+static unsigned int tree_hops(void)
+{
+	unsigned int node = 0, ctx, other, hops = 0;
+	char out[16384], *line, *at;
+
+	require_is(0, run_tool("tree show " PARTITION, out, sizeof(out)));
+	for (line = strtok_r(out, "\n", &at); line;
+	     line = strtok_r(NULL, "\n", &at)) {
+		if (sscanf(line, PARTITION "/%u.%u", &node, &ctx) == 2)
+			continue;
+		if (sscanf(line, "    child " PARTITION "/%u.%u", &other,
+			   &ctx) == 2)
+			hops += (unsigned int)__builtin_popcount(node ^ other);
+	}
+	return hops;
+}
+
+struct where {
+	uint32_t per_node;
+	unsigned int hops;
+};
+
+static int near(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct where *where = arg;
+	struct bgdma_coll_group *group;
+	int64_t value = rank + 1;
+	struct bgdma_collective what = allreduce(&value, 1);
+	struct caller c;
+
+	require_is(0, caller_open(&c, where->per_node));
+	/* By key the last one is first, and the root. */
+	require_is(0, bgdma_coll_split(c.coll, &(struct bgdma_split_attr){
+			.flags = BGDMA_SPLIT_ENGINES,
+			.key = size - rank }, &group));
+	c.group = group;
+	require_is(0, bgdma_coll_run(group, &what));
+	require_is((int64_t)(size * (size + 1) / 2), value);
+	what.kind = BGDMA_REDUCE;
+	what.root = size / 2;
+	value = rank;
+	require_is(0, bgdma_coll_run(group, &what));
+	if (rank == size - 1 - what.root)
+		require_is((int64_t)(size * (size - 1) / 2), value);
+	place(0, size);
+	if (!rank)
+		require_is(where->hops, tree_hops());
+	place(1, size);
+	return caller_close(&c);
+}
+
+/* Such a tree has one edge at least that is no edge of the cube; by number 10 and 4. */
+TEST_F(engines, dp7_neighbours_in_the_tree_are_near)
+{
+	struct where cube = { 1, 8 }, pair = { 4, 2 };
+
+	if (links_wanted())
+		SKIP(return, "each kernel shows its own members");
+	partition_new("2x2x2", "");
+	EXPECT_TRUE(job_run(8, near, &cube, -1));
+	board = shared(sizeof(*board));
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(8, near, &pair, -1));
 }
 
 /* ---- In which order ------------------------------------------------------ */

@@ -87,8 +87,7 @@ static void descs_make(struct bgdma_coll_group *g, const struct card *cards)
 
 	for (i = 0; i < g->size; i++) {
 		const struct card *card = &cards[g->member[i]];
-		const struct bgdma_peer *peer =
-			bgdma_endpoint_peer(g->coll->ep, g->member[i]);
+		const struct bgdma_peer *peer = peer_of(g, i);
 		struct bgdma_transfer t = bgdma__no_transfer();
 
 		if (i == g->rank)
@@ -110,8 +109,7 @@ static void descs_make(struct bgdma_coll_group *g, const struct card *cards)
 
 static int member_grant(struct bgdma_coll_group *g, uint32_t number)
 {
-	const struct bgdma_peer *peer =
-		bgdma_endpoint_peer(g->coll->ep, g->member[number]);
+	const struct bgdma_peer *peer = peer_of(g, number);
 	struct bgdma_grant_attr to = {
 		.rank = peer->node, .ctx = peer->ctx,
 		.incarnation = peer->incarnation,

@@ -61,28 +61,42 @@ static int engines_objects(struct engines *e, struct bgdma_ctx *ctx)
 	return ret;
 }
 
-static int class_bind(struct bgdma_coll_group *g)
+/* By their places: what goes along the tree crosses few links. */
+static void members_place(const struct bgdma_coll_group *g,
+			  const uint32_t *order,
+			  struct bgdma_group_member *members, uint32_t *own)
 {
-	struct bgdma_group_member *members = calloc(g->size, sizeof(*members));
-	struct bgdma_class_attr attr = {
-		.number = g->engines.number, .instance = g->serial + 1,
-		.rank = g->rank, .members = members, .member_count = g->size,
-		.window = WINDOW,
-	};
 	uint32_t i;
-	int ret;
 
-	if (!members)
-		return -ENOMEM;
 	for (i = 0; i < g->size; i++) {
-		const struct bgdma_peer *peer =
-			bgdma_endpoint_peer(g->coll->ep, g->member[i]);
+		const struct bgdma_peer *peer = peer_of(g, order[i]);
 
 		members[i].rank = peer->node;
 		members[i].ctx = peer->ctx;
 		members[i].incarnation = peer->incarnation;
+		if (order[i] == g->rank)
+			*own = i;
 	}
-	ret = bgdma_class_bind(bgdma_endpoint_ctx(g->coll->ep), &attr);
+}
+
+static int class_bind(struct bgdma_coll_group *g)
+{
+	struct bgdma_group_member *members = calloc(g->size, sizeof(*members));
+	uint32_t *order = calloc(g->size, sizeof(*order));
+	struct bgdma_class_attr attr = {
+		.number = g->engines.number, .instance = g->serial + 1,
+		.members = members, .member_count = g->size,
+		.window = WINDOW,
+	};
+	int ret = -ENOMEM;
+
+	if (members && order)
+		ret = tree_places(g, order);
+	if (!ret) {
+		members_place(g, order, members, &attr.rank);
+		ret = bgdma_class_bind(bgdma_endpoint_ctx(g->coll->ep), &attr);
+	}
+	free(order);
 	free(members);
 	return ret;
 }
@@ -369,7 +383,7 @@ void allreduce_engines(struct bgdma_coll_request *r,
 		      what->count * operator_bytes(r->op));
 }
 
-/* The root of the class is member 0: it passes on what is for another. */
+/* The root of the class is member 0, tree_places(): it passes on what is for another. */
 void reduce_engines(struct bgdma_coll_request *r,
 		    const struct bgdma_collective *what,
 		    const struct layout *in, const struct layout *out)

@@ -342,8 +342,7 @@ int counter_failure(struct bgdma_coll_group *g, struct bgdma_counter *counter)
 	if (code_result((unsigned int)code) != -EHOSTDOWN)
 		return -EIO;
 	for (i = 0; i < g->size; i++) {
-		const struct bgdma_peer *peer =
-			bgdma_endpoint_peer(g->coll->ep, g->member[i]);
+		const struct bgdma_peer *peer = peer_of(g, i);
 
 		if (peer->node == why.peer_rank && peer->ctx == why.peer_ctx)
 			coll_fail(g->coll, g->member[i]);

@@ -204,9 +204,22 @@ void cards_begin(struct bgdma_coll_group *g);
 int cards_exchange(struct bgdma_coll_group *g, const struct card *own,
 		   const struct card **cards);
 
-/* lines.c: the packets of a barrier */
+/* places.c: on the torus */
+const struct bgdma_peer *peer_of(const struct bgdma_coll_group *g,
+				 uint32_t number);
 uint32_t coordinate(const struct bgdma_ctx_info *info, uint32_t node,
 		    unsigned int axis);
+/* Of the shortest way. */
+uint32_t node_hops(const struct bgdma_ctx_info *info, uint32_t from,
+		   uint32_t to);
+/*
+ * Members by their places in a tree, the children of place p at 2 p + 1 and 2 p + 2: near
+ * their parents. Member 0 is the root; all members find the same. @order: for all.
+ * 0 or -ENOMEM.
+ */
+int tree_places(const struct bgdma_coll_group *g, uint32_t *order);
+
+/* lines.c: the packets of a barrier */
 /* Of a group's counters. */
 unsigned int counter_kind(const struct bgdma_coll_group *g);
 bool lines_fit(const struct bgdma_coll_group *g);

@@ -19,38 +19,12 @@ static const struct bgdma_ctx_info *info_of(const struct bgdma_coll_group *g)
 	return bgdma_ctx_info(bgdma_endpoint_ctx(g->coll->ep));
 }
 
-static const struct bgdma_peer *peer_of(const struct bgdma_coll_group *g,
-					uint32_t number)
-{
-	return bgdma_endpoint_peer(g->coll->ep, g->member[number]);
-}
-
-uint32_t coordinate(const struct bgdma_ctx_info *info, uint32_t node,
-		    unsigned int axis)
-{
-	unsigned int i;
-
-	for (i = 0; i < axis; i++)
-		node /= info->dims[i];
-	return node % info->dims[axis];
-}
-
 /* Hops of the shortest way to a member, which packets take on their own. */
 static uint32_t distance(const struct bgdma_coll_group *g, uint32_t number)
 {
 	const struct bgdma_ctx_info *info = info_of(g);
-	uint32_t node = peer_of(g, number)->node, hops = 0, a, b, way;
-	unsigned int axis;
 
-	for (axis = 0; axis < AXES; axis++) {
-		a = coordinate(info, info->rank, axis);
-		b = coordinate(info, node, axis);
-		way = a < b ? b - a : a - b;
-		if (info->torus & 1U << axis && way > info->dims[axis] - way)
-			way = info->dims[axis] - way;
-		hops += way;
-	}
-	return hops;
+	return node_hops(info, info->rank, peer_of(g, number)->node);
 }
 
 /* What counts: bytes that are read for others, or bytes that land. */

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * Where members are on the torus, and how they make a tree that crosses few links.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+const struct bgdma_peer *peer_of(const struct bgdma_coll_group *g,
+				 uint32_t number)
+{
+	return bgdma_endpoint_peer(g->coll->ep, g->member[number]);
+}
+
+uint32_t coordinate(const struct bgdma_ctx_info *info, uint32_t node,
+		    unsigned int axis)
+{
+	unsigned int i;
+
+	for (i = 0; i < axis; i++)
+		node /= info->dims[i];
+	return node % info->dims[axis];
+}
+
+uint32_t node_hops(const struct bgdma_ctx_info *info, uint32_t from,
+		   uint32_t to)
+{
+	uint32_t hops = 0, a, b, way;
+	unsigned int axis;
+
+	for (axis = 0; axis < AXES; axis++) {
+		a = coordinate(info, from, axis);
+		b = coordinate(info, to, axis);
+		way = a < b ? b - a : a - b;
+		if (info->torus & 1U << axis && way > info->dims[axis] - way)
+			way = info->dims[axis] - way;
+		hops += way;
+	}
+	return hops;
+}
+
+/*
+ * @number: of a member
+ * @node: where it is
+ * @hops: away from whom others are chosen for now
+ */
+struct place {
+	uint32_t number, node, hops;
+};
+
+/*
+ * @info: of the torus
+ * @size: places
+ * @order: members by place
+ */
+struct places {
+	const struct bgdma_ctx_info *info;
+	uint32_t size;
+	uint32_t *order;
+};
+
+/* How many there are from @place on downwards: layer by layer. */
+static uint32_t places_under(uint32_t place, uint32_t size)
+{
+	uint64_t first = place, last = place, n = 0;
+
+	while (first < size) {
+		n += (last < size ? last : size - 1) - first + 1;
+		first = 2 * first + 1;
+		last = 2 * last + 2;
+	}
+	return (uint32_t)n;
+}
+
+static int nearer(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->hops != y->hops)
+		return x->hops < y->hops ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Nearest first, and of those as far the lowest number. */
+static void sort_from(const struct places *p, uint32_t node, struct place *set,
+		      uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		set[i].hops = node_hops(p->info, node, set[i].node);
+	qsort(set, n, sizeof(*set), nearer);
+}
+
+/*
+ * The first of the set has the place, who is nearest to him the next one, with as many of
+ * those who are nearest to that one as go under it; and the rest the other.
+ */
+static void settle(const struct places *p, uint32_t place,
+		   struct place *set, uint32_t n)
+{
+	const struct place *top = set++;
+	uint32_t child, under;
+
+	p->order[place] = top->number;
+	n--;
+	for (child = 2 * place + 1; n; child++) {
+		under = places_under(child, p->size);
+		sort_from(p, top->node, set, n);
+		sort_from(p, set->node, set + 1, n - 1);
+		settle(p, child, set, under);
+		set += under;
+		n -= under;
+	}
+}
+
+int tree_places(const struct bgdma_coll_group *g, uint32_t *order)
+{
+	const struct places p = {
+		.info = bgdma_ctx_info(bgdma_endpoint_ctx(g->coll->ep)),
+		.size = g->size, .order = order,
+	};
+	struct place *set = calloc(g->size, sizeof(*set));
+	uint32_t i;
+
+	if (!set)
+		return -ENOMEM;
+	for (i = 0; i < g->size; i++) {
+		set[i].number = i;
+		set[i].node = peer_of(g, i)->node;
+	}
+	settle(&p, 0, set, g->size);
+	free(set);
+	return 0;
+}
