@@ -496,8 +496,8 @@ void bgdma_ghosts_none(struct bgdma_flows *flows);
 struct sk_buff *bgdma_frame_new(u32 room);
 void bgdma_frame_begin(struct sk_buff *skb, const struct bgdma_flow_key *key);
 struct bgdma_wire_packet *bgdma_frame_packet(struct sk_buff *skb);
-bool bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
-		      struct list_head *spare);
+u32 bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
+		     struct list_head *spare);
 void bgdma_frame_append(struct sk_buff *skb, const void *from, u32 n);
 void bgdma_frame_refer(struct sk_buff *skb, const void *from, u32 n);
 u32 bgdma_frame_bound(const struct sk_buff *skb, u32 mtu);

@@ -12,6 +12,7 @@
 #include <linux/module.h>
 #include <linux/netdev_features.h>
 
+#include "../engine/copy.h"
 #include "flow.h"
 #include "sum.h"
 
@@ -95,35 +96,36 @@ static void bgdma_frame_grow(struct sk_buff *skb, u32 n)
  * bgdma_frame_copy() - copy payload into a frame
  * @skb: frame
  * @from: payload
- * @n: bytes, at most a page
+ * @n: bytes
  * @spare: pages, of which it takes one if it needs one
  *
  * Context: any.
- * Return: false: there is no page for it, or no fragment.
+ * Return: how many, up to the end of a page; 0: there is no page, or no fragment.
  */
-bool bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
-		      struct list_head *spare)
+u32 bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
+		     struct list_head *spare)
 {
 	struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
 	unsigned int frags = skb_shinfo(skb)->nr_frags;
 	struct page *page;
 	skb_frag_t *frag;
 
-	if (!cb->page || n > PAGE_SIZE - cb->used) {
+	if (!cb->page || cb->used == PAGE_SIZE) {
 		page = list_first_entry_or_null(spare, struct page, lru);
 		if (frags == MAX_SKB_FRAGS || !page)
-			return false;
+			return 0;
 		list_del(&page->lru);
 		skb_fill_page_desc(skb, frags, page, 0, 0);
 		cb->page = true;
 		cb->used = 0;
 	}
+	n = min_t(u32, n, PAGE_SIZE - cb->used);
 	frag = &skb_shinfo(skb)->frags[skb_shinfo(skb)->nr_frags - 1];
-	memcpy(skb_frag_address(frag) + cb->used, from, n);
+	bgdma_copy_long(skb_frag_address(frag) + cb->used, from, n);
 	skb_frag_size_add(frag, n);
 	cb->used += n;
 	bgdma_frame_grow(skb, n);
-	return true;
+	return n;
 }
 
 /**

@@ -174,11 +174,12 @@ static struct sk_buff *bgdma_remote_frame(struct bgdma_tx_flow *flow,
 static u32 bgdma_remote_fill(struct bgdma_tx *tx, struct sk_buff *skb,
 			     const void *from, u32 n, bool copy)
 {
-	if ((copy || n < BGDMA_REFER_MIN) &&
-	    bgdma_frame_copy(skb, from, n, &tx->pages))
-		return n;
-	if (copy || skb_shinfo(skb)->nr_frags == MAX_SKB_FRAGS)
-		return 0;
+	u32 copied = 0;
+
+	if (copy || n < BGDMA_REFER_MIN)
+		copied = bgdma_frame_copy(skb, from, n, &tx->pages);
+	if (copied || copy || skb_shinfo(skb)->nr_frags == MAX_SKB_FRAGS)
+		return copied;
 	bgdma_frame_refer(skb, from, n);
 	return n;
 }
@@ -197,7 +198,7 @@ struct bgdma_walk {
 
 /* At most @n bytes as payload of a packet: how many. */
 static u32 bgdma_remote_payload(struct bgdma_tx *tx, struct sk_buff *skb,
-				struct bgdma_walk *walk, u32 n, bool copy)
+				struct bgdma_walk *walk, u32 n, u32 copy)
 {
 	u32 done = 0;
 
@@ -207,7 +208,7 @@ static u32 bgdma_remote_payload(struct bgdma_tx *tx, struct sk_buff *skb,
 		u32 went;
 
 		if (copy)
-			now = min_t(u32, now, sizeof(struct bgdma_desc));
+			now = min(now, copy);
 		/* As in bgdma_rgq_copy(): one descriptor after the other. */
 		smp_rmb();
 		went = bgdma_remote_fill(tx, skb, from, now, copy);
@@ -227,12 +228,12 @@ static u32 bgdma_remote_payload(struct bgdma_tx *tx, struct sk_buff *skb,
  * struct bgdma_chunk - how the bytes of a slice are cut
  * @least: bytes of payload that a packet has at least, but for the last
  * @within: a packet does not go over a multiple of this
- * @copy: never by reference
+ * @copy: never by reference, and so many one after the other; or 0
  */
 struct bgdma_chunk {
 	u32 least;
 	u32 within;
-	bool copy;
+	u32 copy;
 };
 
 /* Bytes that fit in the next packet; what is cut is cut between lines of memory. */
@@ -255,7 +256,7 @@ static u32 bgdma_remote_fits(const struct sk_buff *skb, u32 most,
  */
 static u32 bgdma_remote_packet(struct bgdma_stream *s, struct sk_buff *skb,
 			       struct bgdma_walk *walk, u32 offset, u32 n,
-			       bool copy)
+			       u32 copy)
 {
 	struct bgdma_frame_cb *cb = bgdma_frame_cb(skb);
 	struct bgdma_wire_packet *p;
@@ -534,7 +535,7 @@ int bgdma_remote_line(struct bgdma_stream *s, const struct bgdma_payload *p,
 	return bgdma_remote_slice(s, p, bytes, (struct bgdma_chunk) {
 		.least = op == BGDMA_OP_RGET ? bytes : 256,
 		.within = op == BGDMA_OP_MEMFIFO ? BGDMA_PACKET_MAX : 0,
-		.copy = op == BGDMA_OP_RGET,
+		.copy = op == BGDMA_OP_RGET ? sizeof(struct bgdma_desc) : 0,
 	});
 }
 
@@ -593,7 +594,7 @@ static int bgdma_ether_rget(struct bgdma_stream *s,
 		return bgdma_loopback.rget(s, p, n);
 	n *= sizeof(struct bgdma_desc);
 	return bgdma_remote_slice(s, p, n, (struct bgdma_chunk) {
-		.least = n, .copy = true,
+		.least = n, .copy = sizeof(struct bgdma_desc),
 	});
 }
 
@@ -610,7 +611,7 @@ static int bgdma_ether_tree(struct bgdma_stream *s,
 	if (!bgdma_leaves(s))
 		return bgdma_loopback.tree(s, p, n);
 	return bgdma_remote_slice(s, p, n, (struct bgdma_chunk) {
-		.least = 256, .copy = true,
+		.least = 256, .copy = PAGE_SIZE,
 	});
 }
 
@@ -621,7 +622,7 @@ static int bgdma_ether_atomic(struct bgdma_stream *s, void *operands, u32 *n)
 	if (!bgdma_leaves(s))
 		return bgdma_loopback.atomic(s, operands, n);
 	return bgdma_remote_slice(s, &p, *n, (struct bgdma_chunk) {
-		.least = *n, .copy = true,
+		.least = *n, .copy = PAGE_SIZE,
 	});
 }
 
