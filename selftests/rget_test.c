@@ -100,6 +100,36 @@ TEST_F(rget, dma11_together_and_in_order)
 	}
 }
 
+/* Where they are copied for a link, descriptors do not begin at multiples of 64. */
+TEST_F(rget, dma11_behind_a_few_bytes)
+{
+	struct end *a = &self->a, *b = &self->b;
+	const __u64 half = PAIR_BYTES / 2;
+	unsigned int i, j;
+
+	fill(a->mem.p + half, 8, 7);
+	for (i = 0; i < 20; i++) {
+		__u64 at = 1152ULL * i + 24 * (i % 3);
+		struct bgdma_desc d;
+
+		for (j = 0; j < 16; j++) {
+			d = local_number(b, i * 16 + j);
+			memcpy(a->mem.p + at + 64UL * j, &d, sizeof(d));
+		}
+		d = d_put(1, a->mem.handle, half, b->mem.handle, half + 8 * i,
+			  1 + i % 8);
+		put_in(&a->inj, &d);
+		d = d_rget(1, b->rgq, a->mem.handle, at, 16);
+		put_in(&a->inj, &d);
+	}
+	post(&a->inj);
+	for (i = 0; i < 320; i++)
+		ASSERT_EQ(i, number_wait(&b->rec));
+	for (i = 0; i < 20; i++)
+		EXPECT_TRUE(filled(b->mem.p + half + 8 * i, 1 + i % 8, 7));
+	EXPECT_EQ(BGDMA_OK, outcome(&a->inj, 39));
+}
+
 TEST_F(rget, dma11_through_a_full_queue)
 {
 	struct end *a = &self->a, *b = &self->b;

@@ -493,6 +493,8 @@ void bgdma_ghosts_gone(struct bgdma_flows *flows, u64 kernel, bool bye,
 void bgdma_ghosts_none(struct bgdma_flows *flows);
 
 /* frame.c */
+/* Smaller pieces are copied: that takes less than a reference. */
+#define BGDMA_REFER_MIN		512
 struct sk_buff *bgdma_frame_new(u32 room);
 void bgdma_frame_begin(struct sk_buff *skb, const struct bgdma_flow_key *key);
 struct bgdma_wire_packet *bgdma_frame_packet(struct sk_buff *skb);

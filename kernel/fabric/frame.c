@@ -99,8 +99,10 @@ static void bgdma_frame_grow(struct sk_buff *skb, u32 n)
  * @n: bytes
  * @spare: pages, of which it takes one if it needs one
  *
+ * Fewer than BGDMA_REFER_MIN stay together, of more as many go as fit in the page.
+ *
  * Context: any.
- * Return: how many, up to the end of a page; 0: there is no page, or no fragment.
+ * Return: how many; 0: there is no page, or no fragment.
  */
 u32 bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
 		     struct list_head *spare)
@@ -110,7 +112,7 @@ u32 bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
 	struct page *page;
 	skb_frag_t *frag;
 
-	if (!cb->page || cb->used == PAGE_SIZE) {
+	if (!cb->page || min_t(u32, n, BGDMA_REFER_MIN) > PAGE_SIZE - cb->used) {
 		page = list_first_entry_or_null(spare, struct page, lru);
 		if (frags == MAX_SKB_FRAGS || !page)
 			return 0;

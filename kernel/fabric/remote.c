@@ -13,9 +13,6 @@
 #include "loopback.h"
 #include "remote.h"
 
-/* Smaller pieces are copied: that takes less than a reference. */
-#define BGDMA_REFER_MIN		512
-
 static struct bgdma_ether *bgdma_ether_of(const struct bgdma_stream *s)
 {
 	return s->ctx->partition->ether;
@@ -208,7 +205,7 @@ static u32 bgdma_remote_payload(struct bgdma_tx *tx, struct sk_buff *skb,
 		u32 went;
 
 		if (copy)
-			now = min(now, copy);
+			now = min(now, copy - done % copy);
 		/* As in bgdma_rgq_copy(): one descriptor after the other. */
 		smp_rmb();
 		went = bgdma_remote_fill(tx, skb, from, now, copy);
