@@ -5,6 +5,8 @@
  */
 #include <pthread.h>
 
+#include <bgdma/collective.h>
+
 #include "kselftest_harness.h"
 #include "coll_util.h"
 
@@ -186,6 +188,108 @@ TEST(ba4_threads_wait_for_the_same_barrier)
 	EXPECT_TRUE(job_run(PROCESSES, one_group, &attr, -1));
 	attr.progress = BGDMA_PROGRESS_THREAD;
 	EXPECT_TRUE(job_run(PROCESSES, one_group, &attr, -1));
+}
+
+/* ---- One waits, another looks ------------------------------------------- */
+
+#define LOOKS		2000
+
+struct sleeper {
+	struct bgdma_coll_group *group;
+	pthread_barrier_t turn;
+	bool over;
+	int result;
+	pthread_t thread;
+};
+
+static int sums(struct bgdma_coll_group *group)
+{
+	const struct bgdma_operator sum = { .reduction = BGDMA_SUM,
+					    .element = BGDMA_S64 };
+	int64_t value = 1;
+	struct bgdma_collective what = {
+		.kind = BGDMA_ALLREDUCE, .out = &value, .count = 1, .op = &sum,
+	};
+	struct bgdma_coll_request *r;
+
+	require_is(0, bgdma_coll_start(group, &what, &r));
+	require_is(0, bgdma_coll_request_wait(&r, BGDMA_SLEEP,
+					      (int64_t)PATIENCE_NS));
+	require_is(2, value);
+	return 0;
+}
+
+static void *sleeper(void *arg)
+{
+	struct sleeper *s = arg;
+	unsigned int i;
+
+	for (i = 0; i < LOOKS; i++) {
+		pthread_barrier_wait(&s->turn);
+		if (!s->result)
+			s->result = sums(s->group);
+		__atomic_store_n(&s->over, true, __ATOMIC_SEQ_CST);
+	}
+	return NULL;
+}
+
+/* What looks at the barrier of one group may find the end of another's sum. */
+static int looks(struct bgdma_coll_group *barrier, struct sleeper *s)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < LOOKS; i++) {
+		require_is(0, bgdma_coll_enter(barrier));
+		pthread_barrier_wait(&s->turn);
+		do {
+			ret = bgdma_coll_test(barrier);
+		} while (ret == -EAGAIN);
+		require_is(0, ret);
+		/* Nobody looks any more. */
+		while (!__atomic_load_n(&s->over, __ATOMIC_SEQ_CST))
+			sched_yield();
+		__atomic_store_n(&s->over, false, __ATOMIC_SEQ_CST);
+	}
+	return 0;
+}
+
+static int one_looks(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_coll_group *barrier;
+	struct sleeper s = { 0 };
+	struct caller c = { 0 };
+	unsigned int i;
+
+	(void)size;
+	require_is(0, caller_open_as(&c, arg));
+	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
+	require_is(0, bgdma_coll_split(c.coll, NULL, &barrier));
+	s.group = c.group;
+	if (rank) {
+		for (i = 0; i < LOOKS; i++) {
+			require_is(0, sums(c.group));
+			require_is(0, bgdma_coll_enter(barrier));
+			require_is(0, bgdma_coll_wait(barrier, BGDMA_SLEEP,
+						      (int64_t)PATIENCE_NS));
+		}
+	} else {
+		pthread_barrier_init(&s.turn, NULL, 2);
+		require_is(0, pthread_create(&s.thread, NULL, sleeper, &s));
+		require_is(0, looks(barrier, &s));
+		require_is(0, pthread_join(s.thread, NULL));
+		require_is(0, s.result);
+	}
+	bgdma_coll_group_destroy(barrier);
+	return caller_close(&c);
+}
+
+TEST(dp8_who_looks_wakes_who_waits)
+{
+	struct bgdma_endpoint_attr attr = { .threads = BGDMA_THREADS_MANY };
+
+	partition_new("2x1x1", "torus x");
+	EXPECT_TRUE(job_run(2, one_looks, &attr, -1));
 }
 
 TEST_HARNESS_MAIN

@@ -82,15 +82,29 @@ static int nearer(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Nearest first, and of those as far the lowest number. */
-static void sort_from(const struct places *p, uint32_t node, struct place *set,
-		      uint32_t n)
+static void hops_from(const struct places *p, const struct place *from,
+		      struct place *set, uint32_t n)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		set[i].hops = node_hops(p->info, node, set[i].node);
-	qsort(set, n, sizeof(*set), nearer);
+		set[i].hops = node_hops(p->info, from->node, set[i].node);
+}
+
+/* Who is nearest to @from comes first, of those as near the lowest number. */
+static void nearest_first(const struct places *p, const struct place *from,
+			  struct place *set, uint32_t n)
+{
+	struct place first;
+	uint32_t best = 0, i;
+
+	hops_from(p, from, set, n);
+	for (i = 1; i < n; i++)
+		if (nearer(&set[i], &set[best]) < 0)
+			best = i;
+	first = set[best];
+	set[best] = set[0];
+	set[0] = first;
 }
 
 /*
@@ -107,30 +121,43 @@ static void settle(const struct places *p, uint32_t place,
 	n--;
 	for (child = 2 * place + 1; n; child++) {
 		under = places_under(child, p->size);
-		sort_from(p, top->node, set, n);
-		sort_from(p, set->node, set + 1, n - 1);
+		nearest_first(p, top, set, n);
+		hops_from(p, set, set + 1, n - 1);
+		qsort(set + 1, n - 1, sizeof(*set), nearer);
 		settle(p, child, set, under);
 		set += under;
 		n -= under;
 	}
 }
 
-int tree_places(const struct bgdma_coll_group *g, uint32_t *order)
+static int places_find(const struct bgdma_ctx_info *info,
+		       const uint32_t *node, uint32_t size, uint32_t *order)
 {
-	const struct places p = {
-		.info = bgdma_ctx_info(bgdma_endpoint_ctx(g->coll->ep)),
-		.size = g->size, .order = order,
-	};
-	struct place *set = calloc(g->size, sizeof(*set));
+	const struct places p = { info, size, order };
+	struct place *set = calloc(size, sizeof(*set));
 	uint32_t i;
 
 	if (!set)
 		return -ENOMEM;
-	for (i = 0; i < g->size; i++) {
+	for (i = 0; i < size; i++) {
 		set[i].number = i;
-		set[i].node = peer_of(g, i)->node;
+		set[i].node = node[i];
 	}
-	settle(&p, 0, set, g->size);
+	settle(&p, 0, set, size);
 	free(set);
 	return 0;
+}
+
+int tree_places(const struct bgdma_coll_group *g, uint32_t *order)
+{
+	uint32_t *node = calloc(g->size, sizeof(*node)), i;
+	int ret = -ENOMEM;
+
+	for (i = 0; node && i < g->size; i++)
+		node[i] = peer_of(g, i)->node;
+	if (node)
+		ret = places_find(bgdma_ctx_info(bgdma_endpoint_ctx(g->coll->ep)),
+				  node, g->size, order);
+	free(node);
+	return ret;
 }
