@@ -207,8 +207,6 @@ int cards_exchange(struct bgdma_coll_group *g, const struct card *own,
 /* places.c: on the torus */
 const struct bgdma_peer *peer_of(const struct bgdma_coll_group *g,
 				 uint32_t number);
-uint32_t coordinate(const struct bgdma_ctx_info *info, uint32_t node,
-		    unsigned int axis);
 /* Of the shortest way. */
 uint32_t node_hops(const struct bgdma_ctx_info *info, uint32_t from,
 		   uint32_t to);

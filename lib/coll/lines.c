@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../torus.h"
 #include "internal.h"
 
 static const uint8_t routes[AXES][2] = {

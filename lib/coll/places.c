@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../torus.h"
 #include "internal.h"
 
 const struct bgdma_peer *peer_of(const struct bgdma_coll_group *g,
@@ -13,37 +14,21 @@ const struct bgdma_peer *peer_of(const struct bgdma_coll_group *g,
 	return bgdma_endpoint_peer(g->coll->ep, g->member[number]);
 }
 
-uint32_t coordinate(const struct bgdma_ctx_info *info, uint32_t node,
-		    unsigned int axis)
-{
-	unsigned int i;
-
-	for (i = 0; i < axis; i++)
-		node /= info->dims[i];
-	return node % info->dims[axis];
-}
-
 uint32_t node_hops(const struct bgdma_ctx_info *info, uint32_t from,
 		   uint32_t to)
 {
-	uint32_t hops = 0, a, b, way;
+	uint32_t hops = 0;
 	unsigned int axis;
 
-	for (axis = 0; axis < AXES; axis++) {
-		a = coordinate(info, from, axis);
-		b = coordinate(info, to, axis);
-		way = a < b ? b - a : a - b;
-		if (info->torus & 1U << axis && way > info->dims[axis] - way)
-			way = info->dims[axis] - way;
-		hops += way;
-	}
+	for (axis = 0; axis < AXES; axis++)
+		hops += axis_hops(info, from, to, axis);
 	return hops;
 }
 
 /*
  * @number: of a member
  * @node: where it is
- * @hops: away from whom others are chosen for now
+ * @hops: from the member whose neighbours are looked for
  */
 struct place {
 	uint32_t number, node, hops;

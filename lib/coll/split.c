@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../torus.h"
 #include "collective.h"
 
 /* ---- Its memory --------------------------------------------------------- */

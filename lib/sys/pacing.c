@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "../torus.h"
 #include "internal.h"
 #include "option.h"
 
@@ -52,28 +53,17 @@ int pacing_complete(struct bgdma_endpoint *ep)
 	return 0;
 }
 
-/* Hops to a node along one axis. */
-static uint32_t distance(uint32_t from, uint32_t to, uint32_t nodes, bool torus)
-{
-	uint32_t hops = from < to ? to - from : from - to;
-
-	return torus && nodes - hops < hops ? nodes - hops : hops;
-}
-
 bool pacing_of(const struct bgdma_endpoint *ep, uint32_t node)
 {
 	const struct bgdma_ctx_info *info = bgdma_ctx_info(ep->ctx);
-	uint32_t from = info->rank, to = node, hops = 0, differ = 0, axis, h;
+	uint32_t hops = 0, differ = 0, axis, h;
 
 	if (ep->attr.pacing != BGDMA_PACING_ON)
 		return false;
 	for (axis = 0; axis < 3; axis++) {
-		h = distance(from % info->dims[axis], to % info->dims[axis],
-			     info->dims[axis], info->torus & 1U << axis);
+		h = axis_hops(info, info->rank, node, axis);
 		hops += h;
 		differ += h > 0;
-		from /= info->dims[axis];
-		to /= info->dims[axis];
 	}
 	return hops > ep->attr.pacing_hops || differ > ep->attr.pacing_dims;
 }
