@@ -31,11 +31,41 @@ struct bgdma_group {
 
 #define BGDMA_MEMBER_GONE	1
 
+/* Small numbers: the tree is as deep as the largest is long. */
+static inline unsigned long
+bgdma_group_key(const struct bgdma_partition *part, u32 number, u32 rank)
+{
+	return (unsigned long)number * part->size + rank;
+}
+
+/*
+ * The last member whose rank is no higher, or the first. A search of its own:
+ * bsearch() calls a function for each comparison.
+ */
+static inline const struct bgdma_group_member *
+bgdma_group_search(const struct bgdma_group *group, u32 rank)
+{
+	const struct bgdma_group_member *m = group->members;
+	u32 n = group->n_members;
+
+	while (n > 1) {
+		u32 half = n / 2;
+
+		if (m[half].rank <= rank)
+			m += half;
+		n -= half;
+	}
+	return m;
+}
+
+/* binding.c */
 int bgdma_group_bind(struct bgdma_ctx *ctx, const struct bgdma_group_bind *arg);
 int bgdma_group_unbind(struct bgdma_ctx *ctx, u32 number);
 void bgdma_groups_end(struct bgdma_ctx *ctx);
 void bgdma_groups_forget(struct bgdma_ctx *ctx, u32 kind, u32 id);
 void bgdma_groups_lose(struct bgdma_partition *part, u32 first, u32 last);
+
+/* group.c */
 const struct bgdma_group *bgdma_group_own(struct bgdma_stream *s, u32 number);
 const struct bgdma_group *bgdma_group_member(struct bgdma_stream *s, u32 rank);
 u32 bgdma_group_arrive(const struct bgdma_group *group, struct bgdma_stream *s);

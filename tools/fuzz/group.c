@@ -6,6 +6,7 @@
  * Against a table of who has bound what: nobody else is let in or gets a copy, each
  * member gets one, in the order of the line.
  */
+#include "../../kernel/engine/binding.c"
 #include "../../kernel/engine/group.c"
 #include "../../kernel/fabric/line.c"
 
