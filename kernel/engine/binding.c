@@ -100,6 +100,13 @@ static int bgdma_group_fill(struct bgdma_ctx *ctx, struct bgdma_group *group,
 	return err ?: bgdma_members_check(ctx, group);
 }
 
+/* After what makes an answer another: whoever sees the new count asks anew. */
+static void bgdma_groups_went(struct bgdma_partition *part)
+{
+	lockdep_assert_held(&part->groups.xa_lock);
+	smp_store_release(&part->groups_gone, part->groups_gone + 1);
+}
+
 static void bgdma_group_take_out(struct bgdma_group *group)
 {
 	struct bgdma_partition *part = group->ctx->partition;
@@ -107,11 +114,8 @@ static void bgdma_group_take_out(struct bgdma_group *group)
 	list_del_init(&group->node);
 	__xa_erase(&part->groups,
 		   bgdma_group_key(part, group->number, group->ctx->rank));
-	/*
-	 * After the erase: who sees the new count does not find it any more, and
-	 * who remembers it asks anew before a grace period is over.
-	 */
-	smp_store_release(&part->groups_gone, part->groups_gone + 1);
+	/* Who remembers it asks anew before a grace period is over. */
+	bgdma_groups_went(part);
 }
 
 /**
@@ -310,4 +314,8 @@ void bgdma_groups_lose(struct bgdma_partition *part, u32 first, u32 last)
 		}
 	}
 	rcu_read_unlock();
+	/* Who remembers a member that has gone asks anew. */
+	xa_lock(&part->groups);
+	bgdma_groups_went(part);
+	xa_unlock(&part->groups);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Groups and lines (kernel/engine/group.c, kernel/fabric/line.c): contexts bind
- * groups, leave them, end and come again, lose FIFOs; streams ask under a group, and
- * go along the axes of a torus or mesh, piece by piece, while members come and go.
- * Against a table of who has bound what: nobody else is let in or gets a copy, each
- * member gets one, in the order of the line.
+ * groups, leave them, end and come again, lose FIFOs; kernels go; streams ask under a
+ * group, and go along the axes of a torus or mesh, piece by piece, while members come
+ * and go. Against a table of who has bound what: nobody else is let in or gets a copy,
+ * each member gets one, in the order of the line.
  */
 #include "../../kernel/engine/binding.c"
 #include "../../kernel/engine/group.c"
@@ -26,6 +26,7 @@ struct bound {
 	u32 n_slots, n_members;
 	struct bgdma_group_slot slots[SLOTS];
 	struct bgdma_group_member members[NODES_MAX];
+	bool lost[NODES_MAX];	/* by node: the kernel of whom it names */
 };
 
 /* Where a transfer along a line should be. */
@@ -130,7 +131,8 @@ static bool should_have(const struct bound *b, const struct bgdma_principal *who
 
 		if (m->rank == who->rank && m->ctx == who->ctx)
 			return !m->incarnation ||
-			       m->incarnation == who->incarnation;
+			       (!b->lost[m->rank] &&
+				m->incarnation == who->incarnation);
 	}
 	return false;
 }
@@ -335,6 +337,21 @@ static void forget(struct input *in)
 	}
 }
 
+/* A kernel is gone, with all who lived there: whom a binding names, not his place. */
+static void lose(struct input *in)
+{
+	u32 first = take(in, 1) % f.part.size;
+	u32 last = first + take(in, 1) % 4, i, k, rank;
+
+	if (last >= f.part.size)
+		last = f.part.size - 1;
+	bgdma_groups_lose(&f.part, first, last);
+	for (i = 0; i < GROUPS; i++)
+		for (k = 0; k < f.part.size; k++)
+			for (rank = first; rank <= last; rank++)
+				f.bound[i][k].lost[rank] = true;
+}
+
 /* ---- Asking ----------------------------------------------------------- */
 
 static void ask(struct input *in)
@@ -530,7 +547,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	begin(&in);
 	for (steps = 0; in.left && steps < STEPS; steps++) {
-		switch (take(&in, 1) % 16) {
+		switch (take(&in, 1) % 17) {
 		case 0 ... 3:
 			bind(&in);
 			break;
@@ -548,6 +565,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		case 10 ... 11:
 			line_begin(&in);
+			break;
+		case 16:
+			lose(&in);
 			break;
 		default:
 			line_move(&in);

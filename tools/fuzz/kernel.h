@@ -346,7 +346,10 @@ static inline void hlist_del_init(struct hlist_node *node)
 
 /* The first so many slots of an xarray. */
 #define FUZZ_SLOTS		64
-struct xarray { void *slot[FUZZ_SLOTS]; };
+struct xarray {
+	int xa_lock;
+	void *slot[FUZZ_SLOTS];
+};
 
 #define xa_lock(xa)		((void)(xa))
 #define xa_unlock(xa)		((void)(xa))
