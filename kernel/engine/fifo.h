@@ -64,6 +64,27 @@ struct bgdma_group_memo {
 	u64 gone;
 };
 
+/* So many nodes of a line are remembered: those of a torus of four, but for one's own. */
+#define BGDMA_LINE_MEMO	3
+
+/**
+ * struct bgdma_own_memo - a context's own binding, and whom it is mutual with
+ * @group: it; not a reference, nor are the others
+ * @gone: the partition's count when it was looked up, before the others were
+ * @number: of the group
+ * @n: nodes that are remembered
+ * @rank: they
+ * @member: their bindings: each names the context, and @group names theirs
+ */
+struct bgdma_own_memo {
+	const struct bgdma_group *group;
+	u64 gone;
+	u32 number;
+	u32 n;
+	u32 rank[BGDMA_LINE_MEMO];
+	const struct bgdma_group *member[BGDMA_LINE_MEMO];
+};
+
 /* What a stream remembers of the objects that it used last. */
 struct bgdma_memo {
 	u64 fifo;
@@ -74,7 +95,7 @@ struct bgdma_memo {
 	struct bgdma_region_memo dst;
 	struct bgdma_region_memo atomic;
 	struct bgdma_group_memo group[2];	/* of its context, of others */
-	struct bgdma_group_memo own;	/* of its context, whoever asks */
+	struct bgdma_own_memo own;	/* of its context, whoever asks */
 };
 
 /**

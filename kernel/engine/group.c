@@ -37,19 +37,6 @@ static bool bgdma_group_has(const struct bgdma_group *group,
 	       (!m->incarnation || m->incarnation == who->incarnation);
 }
 
-/* @gone: of before it was looked up */
-static void bgdma_group_remember(struct bgdma_group_memo *memo,
-				 const struct bgdma_stream *s,
-				 const struct bgdma_group *group,
-				 const struct bgdma_principal *who, u64 gone)
-{
-	*memo = (struct bgdma_group_memo) {
-		.group = group, .owner = group->ctx->who.incarnation,
-		.member = who->incarnation, .number = s->group - 1,
-		.rank = who->rank, .gone = gone,
-	};
-}
-
 /* The binding of @ctx that a stream is under, if @who is a member; or NULL. */
 static noinline const struct bgdma_group *
 bgdma_group_ask(struct bgdma_ctx *ctx, struct bgdma_stream *s,
@@ -63,8 +50,11 @@ bgdma_group_ask(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	group = bgdma_group_at(part, s->group - 1, ctx->rank);
 	if (!group || group->ctx != ctx || !bgdma_group_has(group, who))
 		return NULL;
-	bgdma_group_remember(&s->memo.group[ctx != s->ctx], s, group, who,
-			     gone);
+	s->memo.group[ctx != s->ctx] = (struct bgdma_group_memo) {
+		.group = group, .owner = ctx->who.incarnation,
+		.member = who->incarnation, .number = group->number,
+		.rank = who->rank, .gone = gone,
+	};
 	return group;
 }
 
@@ -240,7 +230,7 @@ u32 bgdma_group_localize(struct bgdma_stream *s)
 const struct bgdma_group *bgdma_group_own(struct bgdma_stream *s, u32 number)
 {
 	struct bgdma_partition *part = s->ctx->partition;
-	struct bgdma_group_memo *memo = &s->memo.own;
+	struct bgdma_own_memo *memo = &s->memo.own;
 	/* Before the look: as in bgdma_group_ask(). */
 	u64 gone = smp_load_acquire(&part->groups_gone);
 	const struct bgdma_group *group;
@@ -250,9 +240,31 @@ const struct bgdma_group *bgdma_group_own(struct bgdma_stream *s, u32 number)
 	group = bgdma_group_at(part, number, s->ctx->rank);
 	if (!group || group->ctx != s->ctx)
 		return NULL;
-	*memo = (struct bgdma_group_memo) {
-		.group = group, .number = number, .gone = gone,
-	};
+	memo->group = group;
+	memo->gone = gone;
+	memo->number = number;
+	memo->n = 0;
+	return group;
+}
+
+/* The binding at a node that names the stream's context, and is named by @own. */
+static noinline const struct bgdma_group *
+bgdma_group_mutual(struct bgdma_stream *s, const struct bgdma_group *own,
+		   u32 rank)
+{
+	struct bgdma_own_memo *memo = &s->memo.own;
+	const struct bgdma_group *group;
+
+	group = bgdma_group_at(s->ctx->partition, own->number, rank);
+	/* Nor is anybody a member who only says so himself. */
+	if (!group || !bgdma_group_has(group, &s->ctx->who) ||
+	    !bgdma_group_has(own, &group->ctx->who))
+		return NULL;
+	/* Of a longer line the others are looked up each time. */
+	if (memo->n < BGDMA_LINE_MEMO) {
+		memo->rank[memo->n] = rank;
+		memo->member[memo->n++] = group;
+	}
 	return group;
 }
 
@@ -261,7 +273,7 @@ const struct bgdma_group *bgdma_group_own(struct bgdma_stream *s, u32 number)
  * @s: deposits under its group
  * @rank: node
  *
- * What lands there asks for the same binding next.
+ * Mostly the line is the one before, and all who are on it are remembered.
  *
  * Context: inside a slice.
  * Return: the binding, its context with a busy reference, or NULL where nobody
@@ -270,24 +282,16 @@ const struct bgdma_group *bgdma_group_own(struct bgdma_stream *s, u32 number)
  */
 const struct bgdma_group *bgdma_group_member(struct bgdma_stream *s, u32 rank)
 {
-	struct bgdma_partition *part = s->ctx->partition;
-	/* Before the look: as in bgdma_group_ask(). */
-	u64 gone = smp_load_acquire(&part->groups_gone);
-	const struct bgdma_group *group, *own;
+	const struct bgdma_group *group, *own = bgdma_group_own(s, s->group - 1);
+	const struct bgdma_own_memo *memo = &s->memo.own;
+	u32 i = 0;
 
-	group = bgdma_group_at(part, s->group - 1, rank);
-	if (!group || !bgdma_group_has(group, &s->ctx->who))
+	if (!own)
 		return NULL;
-	/* Nor is anybody a member who only says so himself. */
-	own = bgdma_group_own(s, s->group - 1);
-	if (!own || !bgdma_group_has(own, &group->ctx->who))
-		return NULL;
-	if (!bgdma_busy_get(&group->ctx->busy))
-		return NULL;
-	if (group->ctx != s->ctx)
-		bgdma_group_remember(&s->memo.group[1], s, group, &s->ctx->who,
-				     gone);
-	return group;
+	while (i < memo->n && memo->rank[i] != rank)
+		i++;
+	group = i < memo->n ? memo->member[i] : bgdma_group_mutual(s, own, rank);
+	return group && bgdma_busy_get(&group->ctx->busy) ? group : NULL;
 }
 
 /**
