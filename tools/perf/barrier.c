@@ -3,6 +3,8 @@
  * Barriers of four processes, back to back; who waits looks for a while and then
  * sleeps, or sleeps at once. The partition is a ring of four nodes.
  */
+#include <string.h>
+
 #include "processes.h"
 
 #define PROCESSES	4
@@ -48,18 +50,21 @@ static void member(struct process *process)
 {
 	struct subject subject[KINDS];
 	struct kind kind[KINDS];
-	size_t i;
+	size_t i, n = 0;
 
 	for (i = 0; i < KINDS; i++) {
-		kind[i].mode = kinds[i].mode;
+		if (!strstr(kinds[i].name, only))
+			continue;
+		kind[n].mode = kinds[i].mode;
 		must(bgdma_coll_split(process->coll, &(struct bgdma_split_attr){
-				.flags = kinds[i].flags }, &kind[i].group));
-		subject[i] = (struct subject){
-			kinds[i].name, barriers, &kind[i], BARRIERS,
+				.flags = kinds[i].flags }, &kind[n].group));
+		subject[n] = (struct subject){
+			kinds[i].name, barriers, &kind[n], BARRIERS,
 		};
+		n++;
 	}
-	processes_take(process, subject, KINDS);
-	for (i = 0; i < KINDS; i++)
+	processes_take(process, subject, n);
+	for (i = 0; i < n; i++)
 		bgdma_coll_group_destroy(kind[i].group);
 }
 
