@@ -24,7 +24,7 @@ unsigned int runs(unsigned int otherwise);
 extern const char *netns;
 /* The calling thread goes into that of a side; none without --netns. */
 void netns_enter(uint32_t rank);
-/* --only: of operations, links and collectives those figures with this in their names */
+/* --only: of operations, barriers, links and collectives those figures with this in their names */
 extern const char *only;
 
 /* Both ends of a transfer, in one process: node 0 sends to node 1. */
