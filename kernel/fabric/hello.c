@@ -180,7 +180,8 @@ static void bgdma_peers_age(struct bgdma_link *link)
 	struct bgdma_peer *peer, *next;
 
 	list_for_each_entry_safe(peer, next, &link->peers, node) {
-		u32 silent = jiffies_to_msecs(jiffies - peer->heard);
+		u32 silent = jiffies_to_msecs(bgdma_ether_silence(link->ether,
+								  peer->heard));
 
 		if (peer->state <= BGDMA_PEER_UP &&
 		    silent > BGDMA_HELLO_MISSED * peer->every)

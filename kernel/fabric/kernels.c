@@ -549,7 +549,8 @@ static void bgdma_kernels_age(struct bgdma_ether *ether)
 	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
 		hlist_for_each_entry_safe(kernel, next, &ether->kernels[i],
 					  node) {
-			bool old = time_after(jiffies, kernel->heard + timeout);
+			bool old = bgdma_ether_silence(ether, kernel->heard) >
+				   timeout;
 
 			if (old && !kernel->left) {
 				kernel->left = true;
@@ -591,18 +592,19 @@ void bgdma_ether_tick(struct work_struct *work)
 {
 	struct bgdma_ether *ether = container_of(to_delayed_work(work),
 						 struct bgdma_ether, tick);
-	u32 every;
+	u32 every, most;
+	bool again;
 
 	mutex_lock(&ether->lock);
-	every = min(BGDMA_STATE_MS, bgdma_kernel_timeout(ether) / 3);
-	if (bgdma_lost_waits(ether))
-		every = min(every, BGDMA_STATE_ASK_MS);
+	most = min(BGDMA_STATE_MS, bgdma_kernel_timeout(ether) / 3);
+	every = bgdma_lost_waits(ether) ? min(most, BGDMA_STATE_ASK_MS) : most;
+	again = !ether->dead && (ether->n_links || ether->n_kernels);
+	bgdma_ether_beat(ether, again ? max(most, BGDMA_STATE_ASK_MS) : 0);
 	bgdma_ether_say(ether, every);
 	if (ether->stale)
 		bgdma_ways_update(ether);
 	bgdma_kernels_age(ether);
-	if (!ether->dead && (ether->n_links || ether->n_kernels) &&
-	    !delayed_work_pending(&ether->tick))
+	if (again && !delayed_work_pending(&ether->tick))
 		bgdma_link_queue(&ether->tick, max(every / 4, 10U));
 	mutex_unlock(&ether->lock);
 	if (bgdma_way_tables(ether) && !READ_ONCE(ether->dead))

@@ -269,6 +269,9 @@ struct bgdma_kernel {
  * @lost: number of the last end of a kernel that was not heard
  * @told: when it was sent, in jiffies
  * @tell: it is to be sent again
+ * @due: the next @tick comes before then, in jiffies; 0: none does
+ * @awake: since when it comes in time
+ * @still: so often in a row it did not; @lock
  */
 struct bgdma_ether {
 	struct bgdma_partition *part;
@@ -293,6 +296,9 @@ struct bgdma_ether {
 	u32 lost;
 	unsigned long told;
 	bool tell;
+	unsigned long due;
+	unsigned long awake;
+	u32 still;
 	struct bgdma_flows *flows;
 };
 
@@ -382,6 +388,11 @@ void bgdma_kernel_bye(struct bgdma_ether *ether);
 void bgdma_kernels_free(struct bgdma_ether *ether);
 void bgdma_ether_tick(struct work_struct *work);
 void bgdma_ether_ends(struct work_struct *work);
+
+/* silence.c */
+void bgdma_ether_beat(struct bgdma_ether *ether, u32 ms);
+unsigned long bgdma_ether_silence(const struct bgdma_ether *ether,
+				  unsigned long heard);
 
 /* lost.c */
 bool bgdma_lost_waits(const struct bgdma_ether *ether);

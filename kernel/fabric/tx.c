@@ -418,8 +418,8 @@ static bool bgdma_tx_silent(struct bgdma_tx_flow *flow)
 	u32 dead;
 
 	lockdep_assert_held(&flow->tx->lock);
-	if (time_before(jiffies, flow->heard +
-			msecs_to_jiffies(bgdma_ether_timeout(ether))))
+	if (bgdma_ether_silence(ether, flow->heard) <
+	    msecs_to_jiffies(bgdma_ether_timeout(ether)))
 		return false;
 	dead = bgdma_way_dead(ether, flow->key.src, flow->key.dst);
 	if (flow->tx == ether->flows->voice)
