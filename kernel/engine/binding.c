@@ -100,10 +100,10 @@ static int bgdma_group_fill(struct bgdma_ctx *ctx, struct bgdma_group *group,
 	return err ?: bgdma_members_check(ctx, group);
 }
 
-/* After what makes an answer another: whoever sees the new count asks anew. */
 static void bgdma_groups_went(struct bgdma_partition *part)
 {
 	lockdep_assert_held(&part->groups.xa_lock);
+	/* After what makes an answer another: who sees the new count asks anew. */
 	smp_store_release(&part->groups_gone, part->groups_gone + 1);
 }
 

@@ -25,7 +25,7 @@ void bgdma_ether_beat(struct bgdma_ether *ether, u32 ms)
 		ether->still++;
 		WRITE_ONCE(ether->awake, now);
 	}
-	/* Who sees this sees since when we are awake. */
+	/* Last: pairs with bgdma_ether_silence(). */
 	smp_store_release(&ether->due, ms ? now + msecs_to_jiffies(ms) : 0);
 }
 
@@ -42,6 +42,7 @@ void bgdma_ether_beat(struct bgdma_ether *ether, u32 ms)
 unsigned long bgdma_ether_silence(const struct bgdma_ether *ether,
 				  unsigned long heard)
 {
+	/* First: who sees the new one sees since when we are awake. */
 	unsigned long due = smp_load_acquire(&ether->due);
 	unsigned long awake = READ_ONCE(ether->awake);
 	unsigned long now = jiffies;
