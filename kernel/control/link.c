@@ -120,7 +120,8 @@ static int bgdma_put_peer(struct sk_buff *skb, void *head,
 		     peer->nodes.run)) ||
 	    nla_put_u32(skb, BGDMA_A_PEER_MTU, peer->mtu) ||
 	    nla_put_u64_64bit(skb, BGDMA_A_PEER_AGE_MS,
-			      jiffies_to_msecs(jiffies - peer->heard),
+			      jiffies_to_msecs(bgdma_ether_now(link->ether) -
+					       peer->heard),
 			      BGDMA_A_PEER_PAD)) {
 		genlmsg_cancel(skb, head);
 		return -EMSGSIZE;

@@ -321,7 +321,7 @@ static void bgdma_tx_acked(struct bgdma_tx_flow *flow,
 	    !bgdma_psn_before(flow->acks, le32_to_cpu(f->first)))
 		return;
 	flow->acks = le32_to_cpu(f->first);
-	flow->heard = jiffies;
+	flow->heard = bgdma_ether_now(tx->ether);
 	flow->kernel = le64_to_cpu(f->kernel);
 	if (tx->s)
 		bgdma_tx_results(flow, f);

@@ -200,7 +200,7 @@ struct bgdma_ether *bgdma_ether_new(struct bgdma_partition *part,
 	ether->net = net;
 	ether->shape = bgdma_shape_of(part);
 	ether->local = *local;
-	ether->awake = jiffies;
+	ether->pace = (u32)jiffies;
 	do {
 		ether->kernel = get_random_u64();
 	} while (!ether->kernel);
@@ -239,7 +239,7 @@ void bgdma_ether_stop(struct bgdma_ether *ether)
 	mutex_lock(&ether->lock);
 	bgdma_kernel_bye(ether);
 	WRITE_ONCE(ether->dead, true);
-	bgdma_ether_beat(ether, 0);
+	bgdma_ether_pace(ether, 0);
 	mutex_unlock(&ether->lock);
 	/* Each waits for a grace period: others have RTNL between two of them. */
 	do {

@@ -243,7 +243,7 @@ struct bgdma_flow_key {
  * @rttvar: how much it varies, in 1/4
  * @rttmin: shortest
  * @tries: timeouts in a row
- * @heard: when something came back, in jiffies; or was first waited for
+ * @heard: when something came back, by bgdma_ether_now(); or was first waited for
  * @timer: sends again
  * @gap: has it do so, when frames were overtaken
  * @patience: has it look at @ask_at whether the receiver is to be asked

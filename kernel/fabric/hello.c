@@ -177,11 +177,11 @@ static void bgdma_hello_send(struct bgdma_link *link)
 static void bgdma_peers_age(struct bgdma_link *link)
 {
 	u32 forget = max(link->config.timeout_ms, 1000U);
+	unsigned long now = bgdma_ether_now(link->ether);
 	struct bgdma_peer *peer, *next;
 
 	list_for_each_entry_safe(peer, next, &link->peers, node) {
-		u32 silent = jiffies_to_msecs(bgdma_ether_silence(link->ether,
-								  peer->heard));
+		u32 silent = jiffies_to_msecs(now - peer->heard);
 
 		if (peer->state <= BGDMA_PEER_UP &&
 		    silent > BGDMA_HELLO_MISSED * peer->every)
@@ -486,7 +486,7 @@ static void bgdma_hello_take(struct bgdma_peer *peer,
 	bool moved = memcmp(&peer->nodes, &said->nodes, sizeof(said->nodes));
 
 	WRITE_ONCE(peer->mtu, said->mtu);
-	WRITE_ONCE(peer->heard, jiffies);
+	WRITE_ONCE(peer->heard, bgdma_ether_now(peer->link->ether));
 	peer->kernel = said->kernel;
 	peer->version = said->version;
 	peer->every = said->every;

@@ -31,7 +31,8 @@ static bool bgdma_idle(const struct bgdma_tx_flow *flow)
 {
 	lockdep_assert_held(&flow->tx->lock);
 	return !flow->open && skb_queue_empty(&flow->unacked) &&
-	       time_after(jiffies, flow->heard + BGDMA_IDLE);
+	       time_after(bgdma_ether_now(flow->tx->ether),
+			  flow->heard + BGDMA_IDLE);
 }
 
 /* Does something wait for it all the same? */
@@ -68,7 +69,7 @@ static void bgdma_idle_keep(struct bgdma_tx_flow *flow)
 	struct bgdma_tx *tx = flow->tx;
 
 	lockdep_assert_held(&tx->lock);
-	flow->heard = jiffies;
+	flow->heard = bgdma_ether_now(tx->ether);
 	/* The first is the one that was really used last. */
 	if (!list_is_first(&flow->node, &tx->flows))
 		list_move(&flow->node, tx->flows.next);

@@ -8,7 +8,7 @@
 #include <linux/hash.h>
 #include <linux/slab.h>
 
-#include "link.h"
+#include "flow.h"
 
 /* Each kernel says again what it is, of which two may be lost. */
 #define BGDMA_STATE_MS		5000
@@ -143,7 +143,7 @@ static struct bgdma_kernel *bgdma_kernel_get(struct bgdma_ether *ether,
 		return NULL;
 	}
 	kernel->number = number;
-	kernel->heard = jiffies;
+	kernel->heard = bgdma_ether_now(ether);
 	hlist_add_head(&kernel->node, bgdma_kernel_bucket(ether, number));
 	ether->n_kernels++;
 	return kernel;
@@ -162,7 +162,7 @@ void bgdma_kernel_heard(struct bgdma_ether *ether,
 
 	if (!kernel || kernel->bye)
 		return;
-	kernel->heard = jiffies;
+	kernel->heard = bgdma_ether_now(ether);
 	/* The peer may have been up all the time. */
 	if (kernel->left)
 		bgdma_ways_stale(ether);
@@ -423,7 +423,7 @@ static void bgdma_state_news(struct bgdma_ether *ether,
 		 memcmp(state->peer, kernel->state.peer, sizeof(state->peer));
 	kernel->state = *state;
 	kernel->seq = le32_to_cpu(state->seq);
-	kernel->heard = jiffies;
+	kernel->heard = bgdma_ether_now(ether);
 	if (kernel->bye)
 		return;
 	if (kernel->left)
@@ -506,12 +506,12 @@ static u32 bgdma_kernel_timeout(const struct bgdma_ether *ether)
  * link anywhere has so long a timeout it has given us up itself.
  */
 static bool bgdma_kernel_over(const struct bgdma_kernel *kernel,
-			      unsigned long timeout)
+			      unsigned long timeout, unsigned long now)
 {
 	if (!kernel->bye)
 		timeout += msecs_to_jiffies(BGDMA_LINK_TIMEOUT_MAX);
 	return kernel->left && !kernel->untold && !kernel->telling &&
-	       time_after(jiffies, kernel->heard + timeout);
+	       time_after(now, kernel->heard + timeout);
 }
 
 /* Who is heard, and did not hear us, is gone for us: it is told so, and gives us up. */
@@ -540,6 +540,7 @@ static void bgdma_kernels_deaf(struct bgdma_ether *ether)
 static void bgdma_kernels_age(struct bgdma_ether *ether)
 {
 	unsigned long timeout = msecs_to_jiffies(bgdma_kernel_timeout(ether));
+	unsigned long now = bgdma_ether_now(ether);
 	struct bgdma_kernel *kernel;
 	struct hlist_node *next;
 	bool untold = false;
@@ -549,15 +550,14 @@ static void bgdma_kernels_age(struct bgdma_ether *ether)
 	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++) {
 		hlist_for_each_entry_safe(kernel, next, &ether->kernels[i],
 					  node) {
-			bool old = bgdma_ether_silence(ether, kernel->heard) >
-				   timeout;
+			bool old = time_after(now, kernel->heard + timeout);
 
 			if (old && !kernel->left) {
 				kernel->left = true;
 				kernel->untold = true;
-				kernel->heard = jiffies;
+				kernel->heard = now;
 				bgdma_ways_stale(ether);
-			} else if (bgdma_kernel_over(kernel, timeout)) {
+			} else if (bgdma_kernel_over(kernel, timeout, now)) {
 				bgdma_kernel_forget(ether, kernel);
 				continue;
 			}
@@ -592,20 +592,22 @@ void bgdma_ether_tick(struct work_struct *work)
 {
 	struct bgdma_ether *ether = container_of(to_delayed_work(work),
 						 struct bgdma_ether, tick);
-	u32 every, most;
+	u32 every, ms;
 	bool again;
 
 	mutex_lock(&ether->lock);
-	most = min(BGDMA_STATE_MS, bgdma_kernel_timeout(ether) / 3);
-	every = bgdma_lost_waits(ether) ? min(most, BGDMA_STATE_ASK_MS) : most;
+	every = min(BGDMA_STATE_MS, bgdma_kernel_timeout(ether) / 3);
+	if (bgdma_lost_waits(ether))
+		every = min(every, BGDMA_STATE_ASK_MS);
+	ms = max(min(every, bgdma_ether_timeout(ether) / 3) / 4, 10U);
 	again = !ether->dead && (ether->n_links || ether->n_kernels);
-	bgdma_ether_beat(ether, again ? max(most, BGDMA_STATE_ASK_MS) : 0);
+	bgdma_ether_pace(ether, again ? 2 * ms : 0);
 	bgdma_ether_say(ether, every);
 	if (ether->stale)
 		bgdma_ways_update(ether);
 	bgdma_kernels_age(ether);
 	if (again && !delayed_work_pending(&ether->tick))
-		bgdma_link_queue(&ether->tick, max(every / 4, 10U));
+		bgdma_link_queue(&ether->tick, ms);
 	mutex_unlock(&ether->lock);
 	if (bgdma_way_tables(ether) && !READ_ONCE(ether->dead))
 		bgdma_link_queue(&ether->tick, 0);

@@ -97,7 +97,7 @@ struct bgdma_link_config {
  * @mtu: that it takes
  * @version: that it speaks
  * @state: enum bgdma_peer_state; ether.lock
- * @heard: when, in jiffies
+ * @heard: when, by bgdma_ether_now()
  * @every: milliseconds from one HELLO of it to the next
  * @direct: from one veth to the other it is our own, in another namespace
  * @fresh: it is up, and has not been told yet what we know of others
@@ -202,7 +202,7 @@ struct bgdma_ways;
  * @node: in ether.kernels
  * @number: its own
  * @seq: of its last STATE; 0: none yet, only HELLO
- * @heard: when the last news of it came, in jiffies
+ * @heard: when the last news of it came, by bgdma_ether_now()
  * @left: it said so, or nobody has heard of it: kept to know its old STATE
  * @bye: it said so, and so will not come back
  * @untold: bgdma_kernel_gone() is to be called, even if it comes back: some may have said
@@ -269,9 +269,8 @@ struct bgdma_kernel {
  * @lost: number of the last end of a kernel that was not heard
  * @told: when it was sent, in jiffies
  * @tell: it is to be sent again
- * @due: the next @tick comes before then, in jiffies; 0: none does
- * @awake: since when it comes in time
- * @still: so often in a row it did not; @lock
+ * @pace: when @tick came last, and how long this kernel stood still before: silence.c
+ * @most: jiffies that count until it comes again; 0: all
  */
 struct bgdma_ether {
 	struct bgdma_partition *part;
@@ -296,9 +295,8 @@ struct bgdma_ether {
 	u32 lost;
 	unsigned long told;
 	bool tell;
-	unsigned long due;
-	unsigned long awake;
-	u32 still;
+	u64 pace;
+	u32 most;
 	struct bgdma_flows *flows;
 };
 
@@ -390,9 +388,8 @@ void bgdma_ether_tick(struct work_struct *work);
 void bgdma_ether_ends(struct work_struct *work);
 
 /* silence.c */
-void bgdma_ether_beat(struct bgdma_ether *ether, u32 ms);
-unsigned long bgdma_ether_silence(const struct bgdma_ether *ether,
-				  unsigned long heard);
+unsigned long bgdma_ether_now(const struct bgdma_ether *ether);
+void bgdma_ether_pace(struct bgdma_ether *ether, u32 ms);
 
 /* lost.c */
 bool bgdma_lost_waits(const struct bgdma_ether *ether);

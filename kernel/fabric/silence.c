@@ -1,56 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How long somebody has been silent, as far as this kernel could hear. One that stood
- * still, since its virtual machine did or its processors were taken, finds what was
- * said meanwhile not looked at yet: it is not the others who were silent.
+ * Time in which a kernel could hear. One that stood still, since its virtual machine
+ * did or its processors were taken, finds what was said meanwhile not looked at yet:
+ * it is not the others who were silent. So that time goes as jiffies do, but from one
+ * tick of the partition to the next no further than it should.
  */
 #include "link.h"
 
-/* So often in a row; who is late each time has to find out, too, who is gone. */
-#define BGDMA_STILL_MAX	3
-
-/**
- * bgdma_ether_beat() - this kernel does not stand still
- * @ether: of the partition; its lock held
- * @ms: by then it says so again; 0: it does not
+/*
+ * Half of bgdma_ether.pace is the last tick, in jiffies, and half what did not count by
+ * then: who reads both sees them as they belong together.
  */
-void bgdma_ether_beat(struct bgdma_ether *ether, u32 ms)
+static unsigned long bgdma_pace_time(u64 pace, u32 most, unsigned long now)
 {
-	unsigned long now = jiffies;
+	u32 since = (u32)now - lower_32_bits(pace);
 
-	lockdep_assert_held(&ether->lock);
-	if (!ether->due || time_before_eq(now, ether->due)) {
-		ether->still = 0;
-	} else if (ether->still < BGDMA_STILL_MAX) {
-		ether->still++;
-		WRITE_ONCE(ether->awake, now);
-	}
-	/* Last: pairs with bgdma_ether_silence(). */
-	smp_store_release(&ether->due, ms ? now + msecs_to_jiffies(ms) : 0);
+	if (most && since > most)
+		now -= since - most;
+	return now - upper_32_bits(pace);
 }
 
 /**
- * bgdma_ether_silence() - how long nothing has come from somebody
+ * bgdma_ether_now() - time by which others are silent
  * @ether: of the partition
- * @heard: when something came, in jiffies
- *
- * Of a time in which this kernel stood still nothing before its end counts.
  *
  * Context: any.
- * Return: jiffies.
+ * Return: it, in jiffies, to be compared with other such times only.
  */
-unsigned long bgdma_ether_silence(const struct bgdma_ether *ether,
-				  unsigned long heard)
+unsigned long bgdma_ether_now(const struct bgdma_ether *ether)
 {
-	/* First: who sees the new one sees since when we are awake. */
-	unsigned long due = smp_load_acquire(&ether->due);
-	unsigned long awake = READ_ONCE(ether->awake);
-	unsigned long now = jiffies;
+	/* First: the end of what stood still is in the pace of who waits longer. */
+	u32 most = smp_load_acquire(&ether->most);
 
-	/* The tick is late, and will say why. */
-	if (due && time_after(now, due))
-		now = due;
-	if (time_after(awake, heard))
-		heard = awake;
-	return time_after(now, heard) ? now - heard : 0;
+	return bgdma_pace_time(READ_ONCE(ether->pace), most, jiffies);
+}
+
+/**
+ * bgdma_ether_pace() - a tick, and how long the time goes on after it
+ * @ether: of the partition; its lock held
+ * @ms: no longer than that, for the next tick comes before; 0: as long as jiffies do
+ */
+void bgdma_ether_pace(struct bgdma_ether *ether, u32 ms)
+{
+	unsigned long now = jiffies, time;
+
+	lockdep_assert_held(&ether->lock);
+	time = bgdma_pace_time(ether->pace, ether->most, now);
+	WRITE_ONCE(ether->pace, (u64)(u32)(now - time) << 32 | (u32)now);
+	/* Last: pairs with bgdma_ether_now(). */
+	smp_store_release(&ether->most, msecs_to_jiffies(ms));
 }

@@ -242,7 +242,7 @@ void bgdma_tx_close(struct bgdma_tx_flow *flow)
 	bgdma_frame_finish(tx->ether, skb);
 	__skb_queue_tail(&flow->unacked, skb);
 	if (skb_queue_len(&flow->unacked) == 1) {
-		flow->heard = jiffies;
+		flow->heard = bgdma_ether_now(tx->ether);
 		bgdma_tx_arm(flow);
 	}
 	bgdma_patience_last(flow, skb);
@@ -386,7 +386,7 @@ static void bgdma_tx_fail(struct bgdma_tx_flow *flow, u32 code, u64 offset,
 	flow->kernel = bgdma_way_kernel(tx->ether, flow->key.dst);
 	flow->acks = 0;
 	flow->tries = 0;
-	flow->heard = jiffies;
+	flow->heard = bgdma_ether_now(tx->ether);
 	if (tx->s)
 		bgdma_waiters_wake(&tx->waiters);
 	else if (tx->until)
@@ -418,8 +418,8 @@ static bool bgdma_tx_silent(struct bgdma_tx_flow *flow)
 	u32 dead;
 
 	lockdep_assert_held(&flow->tx->lock);
-	if (bgdma_ether_silence(ether, flow->heard) <
-	    msecs_to_jiffies(bgdma_ether_timeout(ether)))
+	if (time_before(bgdma_ether_now(ether), flow->heard +
+			msecs_to_jiffies(bgdma_ether_timeout(ether))))
 		return false;
 	dead = bgdma_way_dead(ether, flow->key.src, flow->key.dst);
 	if (flow->tx == ether->flows->voice)
@@ -555,7 +555,7 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 	flow->shrunk = flow->next;
 	flow->limit = BGDMA_RX_WINDOW;
 	flow->cwnd = BGDMA_CWND_FIRST * 16;
-	flow->heard = jiffies;
+	flow->heard = bgdma_ether_now(tx->ether);
 	skb_queue_head_init(&flow->unacked);
 	INIT_LIST_HEAD(&flow->open_node);
 	INIT_DELAYED_WORK(&flow->timer, bgdma_tx_timer);
