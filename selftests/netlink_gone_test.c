@@ -373,6 +373,43 @@ static bool deposits_over(struct end *e, const __u64 *seq)
 	       until(!value(&e->n, INJ, e->ic));
 }
 
+/*
+ * The beginning of a copy by a member that the group names: who waits for the rest is
+ * told, as by any other transfer.
+ */
+TEST_F(data, dma7_x3_half_a_copy_of_who_dies_with_his_kernel)
+{
+	struct end *e = &self->e;
+	const struct bgdma_group_slot slots[] = {
+		{ BGDMA_KIND_REGION, e->mem.handle },
+		{ BGDMA_KIND_REC_COUNTER, e->rc },
+	};
+	const struct bgdma_group_member members[] = {
+		{ .rank = 0, .ctx = e->n.at.ctx },
+		{ .rank = WE, .incarnation = INC },
+	};
+	struct bgdma_group_bind c = {
+		.size = sizeof(c), .group = GROUP, .slots = (uintptr_t)slots,
+		.count = 2, .members = (uintptr_t)members, .member_count = 2,
+	};
+	struct bgdma_desc d = d_put(0, BGDMA_NONE, 0, 0, 0, 64);
+
+	must(bg_ioctl(e->n.fd, BGDMA_IOC_GROUP_BIND, &c));
+	counter_add(&e->n, REC, e->rc, 64);
+	d.flags = BGDMA_DESC_GROUP;
+	d.route = BGDMA_ROUTE_DEPOSIT | BGDMA_ROUTE_XM;
+	d.dst_ctx = e->n.at.ctx;
+	d.rec_ctr = 1;
+	add(&self->f, &d, 0, 32, 1)->group = GROUP + 1;
+	LANDS();
+	EXPECT_TRUE(all_bytes(e->mem.p, 32, 1));
+	EXPECT_FALSE(counter_error(&e->n, REC, e->rc));
+	ASSERT_TRUE(leave(self->sock));
+	EXPECT_TRUE(until(counter_error(&e->n, REC, e->rc)));
+	EXPECT_EQ(BGDMA_E_ABORTED, (int)counter_record(&e->n, REC, e->rc)->code);
+	EXPECT_EQ(BGDMA_E_PEER_DOWN, (int)counter_record(&e->n, REC, e->rc)->bound);
+}
+
 /* Who is gone is passed by. */
 TEST_F(data, dma7_x3_who_dies_with_his_kernel_is_passed_by)
 {

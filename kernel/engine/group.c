@@ -26,15 +26,26 @@ static const struct bgdma_group *bgdma_group_at(struct bgdma_partition *part,
 	return xa_load(&part->groups, bgdma_group_key(part, number, rank));
 }
 
-static bool bgdma_group_has(const struct bgdma_group *group,
-			    const struct bgdma_principal *who)
+/* Somebody as the group names him; his kernel may be gone. */
+static const struct bgdma_group_member *
+bgdma_group_named(const struct bgdma_group *group,
+		  const struct bgdma_principal *who)
 {
 	const struct bgdma_group_member *m = bgdma_group_search(group,
 								who->rank);
 
-	return m->rank == who->rank && m->ctx == who->ctx &&
-	       !READ_ONCE(m->resv) &&
-	       (!m->incarnation || m->incarnation == who->incarnation);
+	if (m->rank != who->rank || m->ctx != who->ctx ||
+	    (m->incarnation && m->incarnation != who->incarnation))
+		return NULL;
+	return m;
+}
+
+static bool bgdma_group_has(const struct bgdma_group *group,
+			    const struct bgdma_principal *who)
+{
+	const struct bgdma_group_member *m = bgdma_group_named(group, who);
+
+	return m && !READ_ONCE(m->resv);
 }
 
 /* The binding of @ctx that a stream is under, if @who is a member; or NULL. */
@@ -56,6 +67,18 @@ bgdma_group_ask(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 		.rank = who->rank, .gone = gone,
 	};
 	return group;
+}
+
+/* The same of one who was a member as long as his kernel was there. */
+static const struct bgdma_group *
+bgdma_group_was(const struct bgdma_ctx *ctx, const struct bgdma_stream *s,
+		const struct bgdma_principal *who)
+{
+	const struct bgdma_group *group;
+
+	group = bgdma_group_at(ctx->partition, s->group - 1, ctx->rank);
+	return group && group->ctx == ctx && bgdma_group_named(group, who) ?
+		group : NULL;
 }
 
 /* Mostly it is the one that was asked for before. */
@@ -84,6 +107,9 @@ bgdma_group_for(struct bgdma_ctx *ctx, struct bgdma_stream *s,
  * @kind: of the object
  * @object: handle or id
  *
+ * What a member had begun counts, or fails, though his kernel is gone meanwhile;
+ * without anything else he begins nothing.
+ *
  * Context: inside a slice.
  */
 bool bgdma_group_gives(struct bgdma_ctx *ctx, struct bgdma_stream *s,
@@ -92,6 +118,9 @@ bool bgdma_group_gives(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	const struct bgdma_group *group = bgdma_group_for(ctx, s, who);
 	u32 i;
 
+	if (!group && (kind == BGDMA_KIND_INJ_COUNTER ||
+		       kind == BGDMA_KIND_REC_COUNTER))
+		group = bgdma_group_was(ctx, s, who);
 	if (!group)
 		return false;
 	for (i = 0; i < group->n_slots; i++) {
@@ -311,6 +340,25 @@ const struct bgdma_group *bgdma_group_receiver(const struct bgdma_stream *s,
 
 	group = bgdma_group_at(s->ctx->partition, s->group - 1, rank);
 	if (!group || !bgdma_group_has(group, &s->ctx->who))
+		return NULL;
+	return bgdma_busy_get(&group->ctx->busy) ? group : NULL;
+}
+
+/**
+ * bgdma_group_began() - the binding of a node that has the beginning of a copy
+ * @s: in the name of a context behind a link, under its group; its kernel may be gone
+ * @rank: node
+ *
+ * Context: inside a slice.
+ * Return: as bgdma_group_member().
+ */
+const struct bgdma_group *bgdma_group_began(const struct bgdma_stream *s,
+					    u32 rank)
+{
+	const struct bgdma_group *group;
+
+	group = bgdma_group_at(s->ctx->partition, s->group - 1, rank);
+	if (!group || !bgdma_group_named(group, &s->ctx->who))
 		return NULL;
 	return bgdma_busy_get(&group->ctx->busy) ? group : NULL;
 }

@@ -71,6 +71,8 @@ const struct bgdma_group *bgdma_group_member(struct bgdma_stream *s, u32 rank);
 u32 bgdma_group_arrive(const struct bgdma_group *group, struct bgdma_stream *s);
 const struct bgdma_group *bgdma_group_receiver(const struct bgdma_stream *s,
 					       u32 rank);
+const struct bgdma_group *bgdma_group_began(const struct bgdma_stream *s,
+					    u32 rank);
 const struct bgdma_group_member *bgdma_group_names(struct bgdma_stream *s,
 						   u32 rank);
 

@@ -477,7 +477,7 @@ static struct bgdma_ctx *bgdma_arrive_began(struct bgdma_rx_flow *flow)
 	const struct bgdma_group *group;
 
 	if (s->x.desc.route & BGDMA_ROUTE_DEPOSIT) {
-		group = bgdma_group_receiver(s, flow->key.dst);
+		group = bgdma_group_began(s, flow->key.dst);
 		return group ? group->ctx : NULL;
 	}
 	return bgdma_partition_peer(flow->ether->part, flow->key.dst,

@@ -122,7 +122,7 @@ static void begin(struct input *in)
 
 /* ---- What should be --------------------------------------------------- */
 
-static bool should_have(const struct bound *b, const struct bgdma_principal *who)
+static bool should_name(const struct bound *b, const struct bgdma_principal *who)
 {
 	u32 i;
 
@@ -131,10 +131,21 @@ static bool should_have(const struct bound *b, const struct bgdma_principal *who
 
 		if (m->rank == who->rank && m->ctx == who->ctx)
 			return !m->incarnation ||
-			       (!b->lost[m->rank] &&
-				m->incarnation == who->incarnation);
+			       m->incarnation == who->incarnation;
 	}
 	return false;
+}
+
+/* Where nobody is named whoever has the place is a member. */
+static bool should_have(const struct bound *b, const struct bgdma_principal *who)
+{
+	u32 i;
+
+	for (i = 0; i < b->n_members; i++)
+		if (b->members[i].rank == who->rank && b->members[i].incarnation &&
+		    b->lost[who->rank])
+			return false;
+	return should_name(b, who);
 }
 
 /* The binding of a node that gets a copy of a stream's. */
@@ -354,6 +365,11 @@ static void lose(struct input *in)
 
 /* ---- Asking ----------------------------------------------------------- */
 
+static bool is_counter(u32 kind)
+{
+	return kind == BGDMA_KIND_INJ_COUNTER || kind == BGDMA_KIND_REC_COUNTER;
+}
+
 static void ask(struct input *in)
 {
 	u8 how = take(in, 1);
@@ -374,7 +390,8 @@ static void ask(struct input *in)
 	if (how & 0x80)
 		who = f.been[1 + take(in, 1) % f.incarnation];
 	b = &f.bound[s->group - 1][ctx->rank];
-	if (b->ctx == ctx && should_have(b, &who))
+	if (b->ctx == ctx && (is_counter(object.kind) ? should_name(b, &who) :
+							should_have(b, &who)))
 		for (i = 0; i < b->n_slots; i++)
 			should |= b->slots[i].kind == object.kind &&
 				  b->slots[i].object == object.object;

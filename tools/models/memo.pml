@@ -13,9 +13,9 @@
 #define GONE	1	/* bgdma_partition.groups_gone */
 
 /* Barriers */
-#define ERASED_FIRST	1	/* bgdma_group_take_out(): before it counts */
+#define ERASED_FIRST	1	/* bgdma_group_take_out(), bgdma_groups_lose(): before it counts */
 #define GONE_RELEASE	2	/* bgdma_groups_went() */
-#define GONE_ACQUIRE	3	/* bgdma_group_for(), bgdma_group_own(): before the look */
+#define GONE_ACQUIRE	3	/* bgdma_group_for(), bgdma_group_ask(), bgdma_group_own(): before the look */
 
 #include "memory.pml"
 
