@@ -118,8 +118,8 @@ bool bgdma_group_gives(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	const struct bgdma_group *group = bgdma_group_for(ctx, s, who);
 	u32 i;
 
-	if (!group && (kind == BGDMA_KIND_INJ_COUNTER ||
-		       kind == BGDMA_KIND_REC_COUNTER))
+	if (!group && ((kind == BGDMA_KIND_INJ_COUNTER && s->x.active) ||
+		       (kind == BGDMA_KIND_REC_COUNTER && s->x.done)))
 		group = bgdma_group_was(ctx, s, who);
 	if (!group)
 		return false;

@@ -34,24 +34,32 @@ static bool bgdma_arrive_is_for(const struct bgdma_wire_packet *p,
  * What the slots of a copy were when it began, it stays: as for who deposits here. What
  * goes away meanwhile its delivery finds out, and all else hears of that.
  */
-static bool bgdma_arrive_slots(struct bgdma_rx_flow *flow,
-			       const struct bgdma_group *group)
+static void bgdma_arrive_slots(struct bgdma_rx_flow *flow)
 {
 	struct bgdma_stream *s = &flow->s;
 	struct bgdma_desc *d = &s->x.desc;
 
-	if (!s->x.done) {
-		if (bgdma_group_arrive(group, s))
-			return false;
-		s->line.region = d->u.at.dst_region;
-		s->line.counter = d->rec_ctr;
-		s->line.fifo = d->dst_fifo;
-		return true;
-	}
 	/* What is in the descriptor comes in one piece. */
 	d->u.at.dst_region = s->line.region;
 	d->rec_ctr = s->line.counter;
 	d->dst_fifo = s->line.fifo;
+}
+
+static bool bgdma_arrive_localize(struct bgdma_rx_flow *flow,
+				  const struct bgdma_group *group)
+{
+	struct bgdma_stream *s = &flow->s;
+	struct bgdma_desc *d = &s->x.desc;
+
+	if (s->x.done) {
+		bgdma_arrive_slots(flow);
+		return true;
+	}
+	if (bgdma_group_arrive(group, s))
+		return false;
+	s->line.region = d->u.at.dst_region;
+	s->line.counter = d->rec_ctr;
+	s->line.fifo = d->dst_fifo;
 	return true;
 }
 
@@ -74,7 +82,7 @@ static struct bgdma_ctx *bgdma_arrive_member(struct bgdma_rx_flow *flow,
 	if (s->x.done && !(flow->open &&
 			   flow->target == group->ctx->who.incarnation))
 		goto put;
-	if (bgdma_arrive_slots(flow, group))
+	if (bgdma_arrive_localize(flow, group))
 		return group->ctx;
 put:
 	bgdma_busy_put(&group->ctx->busy);
@@ -173,6 +181,44 @@ static void bgdma_arrive_ends(struct bgdma_rx_flow *flow,
 	s->x.done = flow->open ? flow->seen : 0;
 	bgdma_deliver_abort(target, s,
 			    le32_to_cpu(s->x.desc.length) - s->x.done);
+}
+
+/* Who may have the beginning of what the flow is at, busy; or NULL. */
+static struct bgdma_ctx *bgdma_arrive_began(struct bgdma_rx_flow *flow)
+{
+	struct bgdma_stream *s = &flow->s;
+	const struct bgdma_group *group;
+
+	if (s->x.desc.route & BGDMA_ROUTE_DEPOSIT) {
+		group = bgdma_group_began(s, flow->key.dst);
+		return group ? group->ctx : NULL;
+	}
+	return bgdma_partition_peer(flow->ether->part, flow->key.dst,
+				    le16_to_cpu(s->x.desc.dst_ctx));
+}
+
+/*
+ * Nobody takes the rest of what the flow is at: who may have the beginning of it, and
+ * waits for more, is told.
+ */
+static void bgdma_arrive_cut(struct bgdma_rx_flow *flow)
+{
+	struct bgdma_stream *s = &flow->s;
+	struct bgdma_ctx *target;
+
+	if (!flow->open)
+		return;
+	target = bgdma_arrive_began(flow);
+	if (target && target->who.incarnation == flow->target) {
+		if (s->x.desc.route & BGDMA_ROUTE_DEPOSIT)
+			bgdma_arrive_slots(flow);
+		bgdma_arrive_fault(s, BGDMA_E_PEER_DOWN, flow->seen,
+				   le32_to_cpu(s->x.desc.length));
+		bgdma_arrive_ends(flow, target);
+	}
+	flow->open = false;
+	if (target)
+		bgdma_busy_put(&target->busy);
 }
 
 /*
@@ -329,6 +375,19 @@ static bool bgdma_arrive_promised(struct bgdma_rx_flow *flow,
 	return s->promise;
 }
 
+/* A piece has no target: why, or BGDMA_OK for one that passes by. */
+static int bgdma_arrive_nobody(struct bgdma_rx_flow *flow)
+{
+	u32 code = flow->s.x.fault.code;
+
+	/* The sender of a copy may be no member any more, with the kernel he lived on. */
+	if (code == BGDMA_OK)
+		bgdma_arrive_cut(flow);
+	flow->open = false;
+	flow->s.x.fault.code = code;
+	return code;
+}
+
 static int bgdma_arrive_slice(struct bgdma_rx_flow *flow,
 			      const struct bgdma_wire_packet *p,
 			      const struct sk_buff *skb, u32 off, u32 *n)
@@ -343,9 +402,9 @@ static int bgdma_arrive_slice(struct bgdma_rx_flow *flow,
 	bgdma_slice_begin();
 	target = bgdma_arrive_target(flow, p);
 	if (!target) {
-		flow->open = false;
+		ret = bgdma_arrive_nobody(flow);
 		bgdma_slice_end();
-		return s->x.fault.code;
+		return ret;
 	}
 	if (s->remote)
 		s->who = target->who;
@@ -362,7 +421,7 @@ static int bgdma_arrive_slice(struct bgdma_rx_flow *flow,
 	else
 		ret = bgdma_deliver_gate(target, s);
 	if (unlikely(ret > 0) && bgdma_arrive_gone(flow, target)) {
-		flow->open = false;
+		bgdma_arrive_cut(flow);
 		ret = BGDMA_STEP_DONE;
 	} else if (ret > 0)
 		/* As who executes a descriptor here does: the target hears, too. */
@@ -436,8 +495,10 @@ static int bgdma_arrive_abort(struct bgdma_rx_flow *flow,
 	if (target) {
 		bgdma_arrive_ends(flow, target);
 		bgdma_busy_put(&target->busy);
+		flow->open = false;
+	} else {
+		bgdma_arrive_nobody(flow);
 	}
-	flow->open = false;
 	bgdma_slice_end();
 	return BGDMA_STEP_DONE;
 }
@@ -470,20 +531,6 @@ int bgdma_arrive(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
 	return BGDMA_STEP_DONE;
 }
 
-/* Who may have the beginning of what the flow is at, busy; or NULL. */
-static struct bgdma_ctx *bgdma_arrive_began(struct bgdma_rx_flow *flow)
-{
-	struct bgdma_stream *s = &flow->s;
-	const struct bgdma_group *group;
-
-	if (s->x.desc.route & BGDMA_ROUTE_DEPOSIT) {
-		group = bgdma_group_began(s, flow->key.dst);
-		return group ? group->ctx : NULL;
-	}
-	return bgdma_partition_peer(flow->ether->part, flow->key.dst,
-				    le16_to_cpu(s->x.desc.dst_ctx));
-}
-
 /**
  * bgdma_arrive_end() - nothing more arrives
  * @flow: dead
@@ -492,20 +539,7 @@ static struct bgdma_ctx *bgdma_arrive_began(struct bgdma_rx_flow *flow)
  */
 void bgdma_arrive_end(struct bgdma_rx_flow *flow)
 {
-	struct bgdma_stream *s = &flow->s;
-	struct bgdma_ctx *target;
-
-	if (!flow->open)
-		return;
 	bgdma_slice_begin();
-	target = bgdma_arrive_began(flow);
-	if (target && target->who.incarnation == flow->target) {
-		bgdma_arrive_fault(s, BGDMA_E_PEER_DOWN, flow->seen,
-				   le32_to_cpu(s->x.desc.length));
-		bgdma_arrive_ends(flow, target);
-	}
-	flow->open = false;
-	if (target)
-		bgdma_busy_put(&target->busy);
+	bgdma_arrive_cut(flow);
 	bgdma_slice_end();
 }

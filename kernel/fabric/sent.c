@@ -55,6 +55,7 @@ static struct bgdma_stream *bgdma_sent_late(struct bgdma_tx *tx,
 	late->x.desc = sent->desc;
 	late->x.seq = sent->seq;
 	late->x.id = sent->id;
+	late->x.active = true;
 	late->x.fault = (struct bgdma_fault) {
 		.code = bgdma_sent_code(tx, sent), .offset = sent->offset,
 		.bound = sent->bound,

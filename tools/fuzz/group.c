@@ -365,9 +365,11 @@ static void lose(struct input *in)
 
 /* ---- Asking ----------------------------------------------------------- */
 
-static bool is_counter(u32 kind)
+/* What was begun counts, or fails, though its kernel is gone meanwhile. */
+static bool has_begun(const struct bgdma_stream *s, u32 kind)
 {
-	return kind == BGDMA_KIND_INJ_COUNTER || kind == BGDMA_KIND_REC_COUNTER;
+	return kind == BGDMA_KIND_INJ_COUNTER ? s->x.active :
+	       kind == BGDMA_KIND_REC_COUNTER && s->x.done;
 }
 
 static void ask(struct input *in)
@@ -389,9 +391,11 @@ static void ask(struct input *in)
 	/* What is asked for somebody who is gone comes late. */
 	if (how & 0x80)
 		who = f.been[1 + take(in, 1) % f.incarnation];
+	s->x.active = how & 0x20;
+	s->x.done = how & 0x40;
 	b = &f.bound[s->group - 1][ctx->rank];
-	if (b->ctx == ctx && (is_counter(object.kind) ? should_name(b, &who) :
-							should_have(b, &who)))
+	if (b->ctx == ctx && (has_begun(s, object.kind) ? should_name(b, &who) :
+							  should_have(b, &who)))
 		for (i = 0; i < b->n_slots; i++)
 			should |= b->slots[i].kind == object.kind &&
 				  b->slots[i].object == object.object;
