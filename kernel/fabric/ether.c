@@ -193,6 +193,7 @@ struct bgdma_ether *bgdma_ether_new(struct bgdma_partition *part,
 	mutex_init(&ether->lock);
 	INIT_LIST_HEAD(&ether->links);
 	INIT_DELAYED_WORK(&ether->tick, bgdma_ether_tick);
+	INIT_WORK(&ether->tables, bgdma_way_tables);
 	INIT_WORK(&ether->ends, bgdma_ether_ends);
 	for (i = 0; i < ARRAY_SIZE(ether->kernels); i++)
 		INIT_HLIST_HEAD(&ether->kernels[i]);
@@ -200,7 +201,7 @@ struct bgdma_ether *bgdma_ether_new(struct bgdma_partition *part,
 	ether->net = net;
 	ether->shape = bgdma_shape_of(part);
 	ether->local = *local;
-	ether->pace = (u32)jiffies;
+	bgdma_pace_begin(&ether->pace);
 	do {
 		ether->kernel = get_random_u64();
 	} while (!ether->kernel);
@@ -239,7 +240,7 @@ void bgdma_ether_stop(struct bgdma_ether *ether)
 	mutex_lock(&ether->lock);
 	bgdma_kernel_bye(ether);
 	WRITE_ONCE(ether->dead, true);
-	bgdma_ether_pace(ether, 0);
+	bgdma_pace_tick(&ether->pace, 0);
 	mutex_unlock(&ether->lock);
 	/* Each waits for a grace period: others have RTNL between two of them. */
 	do {
@@ -261,6 +262,7 @@ void bgdma_ether_stop(struct bgdma_ether *ether)
 void bgdma_ether_end(struct bgdma_ether *ether)
 {
 	/* Nobody starts it again: bgdma_way_want(). */
+	cancel_work_sync(&ether->tables);
 	cancel_delayed_work_sync(&ether->tick);
 	/* Nothing but the tick starts this. */
 	cancel_work_sync(&ether->ends);

@@ -592,16 +592,18 @@ void bgdma_ether_tick(struct work_struct *work)
 {
 	struct bgdma_ether *ether = container_of(to_delayed_work(work),
 						 struct bgdma_ether, tick);
-	u32 every, ms;
+	u32 third, every, ms;
 	bool again;
 
 	mutex_lock(&ether->lock);
+	third = min(bgdma_kernel_timeout(ether), bgdma_ether_timeout(ether)) / 3;
 	every = min(BGDMA_STATE_MS, bgdma_kernel_timeout(ether) / 3);
 	if (bgdma_lost_waits(ether))
 		every = min(every, BGDMA_STATE_ASK_MS);
-	ms = max(min(every, bgdma_ether_timeout(ether) / 3) / 4, 10U);
+	ms = max(min(every, third) / 4, 10U);
 	again = !ether->dead && (ether->n_links || ether->n_kernels);
-	bgdma_ether_pace(ether, again ? 2 * ms : 0);
+	/* Two ticks; but no tick is early, and to be a little late is nothing special. */
+	bgdma_pace_tick(&ether->pace, again ? max(third / 2, min(third, 100U)) : 0);
 	bgdma_ether_say(ether, every);
 	if (ether->stale)
 		bgdma_ways_update(ether);
@@ -609,8 +611,6 @@ void bgdma_ether_tick(struct work_struct *work)
 	if (again && !delayed_work_pending(&ether->tick))
 		bgdma_link_queue(&ether->tick, ms);
 	mutex_unlock(&ether->lock);
-	if (bgdma_way_tables(ether) && !READ_ONCE(ether->dead))
-		bgdma_link_queue(&ether->tick, 0);
 }
 
 static struct bgdma_kernel *bgdma_kernel_untold(struct bgdma_ether *ether)

@@ -29,6 +29,7 @@
 #include "../bgdma.h"
 #include "check.h"
 #include "route.h"
+#include "silence.h"
 #include "wire.h"
 
 #define BGDMA_KEY_BYTES		16
@@ -248,7 +249,7 @@ struct bgdma_kernel {
  * struct bgdma_ether - what a partition has where not all of it lives here
  * @part: the partition
  * @net: its network namespace; not a reference, but all links end before it does
- * @lock: peers, kernels, ways
+ * @lock: peers, kernels, ways, and the pace
  * @kernel: our number
  * @tag: in all frames of the partition
  * @key: of the partition; never shown
@@ -261,6 +262,7 @@ struct bgdma_kernel {
  * @dead: the partition is; no link comes any more
  * @ways: where each node lives, and how to get there; RCU
  * @tick: makes new ways, tells the others, and looks for who is gone
+ * @tables: makes distances that somebody waits for
  * @ends: whoever dealt with those is told, which may take long
  * @stale: @ways are to be made anew; @lock
  * @kernels: struct bgdma_kernel by number; @lock
@@ -269,8 +271,7 @@ struct bgdma_kernel {
  * @lost: number of the last end of a kernel that was not heard
  * @told: when it was sent, in jiffies
  * @tell: it is to be sent again
- * @pace: when @tick came last, and how long this kernel stood still before: silence.c
- * @most: jiffies that count until it comes again; 0: all
+ * @pace: time by which others are silent, changed by @tick
  */
 struct bgdma_ether {
 	struct bgdma_partition *part;
@@ -287,6 +288,7 @@ struct bgdma_ether {
 	bool dead;
 	struct bgdma_ways __rcu *ways;
 	struct delayed_work tick;
+	struct work_struct tables;
 	struct work_struct ends;
 	bool stale;
 	struct hlist_head kernels[1 << BGDMA_KERNEL_BITS];
@@ -295,8 +297,7 @@ struct bgdma_ether {
 	u32 lost;
 	unsigned long told;
 	bool tell;
-	u64 pace;
-	u32 most;
+	struct bgdma_pace pace;
 	struct bgdma_flows *flows;
 };
 
@@ -311,6 +312,12 @@ static inline struct bgdma_ether *bgdma_ether(const struct bgdma_partition *part
 {
 	/* Pairs with bgdma_link_ether(): what it points to is complete. */
 	return smp_load_acquire(&part->ether);
+}
+
+/* Time by which others are silent. */
+static inline unsigned long bgdma_ether_now(const struct bgdma_ether *ether)
+{
+	return bgdma_pace_now(&ether->pace);
 }
 
 /* net.c, partition.c */
@@ -387,10 +394,6 @@ void bgdma_kernels_free(struct bgdma_ether *ether);
 void bgdma_ether_tick(struct work_struct *work);
 void bgdma_ether_ends(struct work_struct *work);
 
-/* silence.c */
-unsigned long bgdma_ether_now(const struct bgdma_ether *ether);
-void bgdma_ether_pace(struct bgdma_ether *ether, u32 ms);
-
 /* lost.c */
 bool bgdma_lost_waits(const struct bgdma_ether *ether);
 void bgdma_lost_say(struct bgdma_ether *ether, struct bgdma_wire_state *state);
@@ -460,7 +463,7 @@ static inline bool bgdma_way_speaks(struct bgdma_ether *ether, u64 kernel,
 }
 
 void bgdma_way_table(struct bgdma_ether *ether, u32 to);
-bool bgdma_way_tables(struct bgdma_ether *ether);
+void bgdma_way_tables(struct work_struct *work);
 void bgdma_ways_update(struct bgdma_ether *ether);
 void bgdma_ways_stale(struct bgdma_ether *ether);
 void bgdma_ways_free(struct bgdma_ether *ether);

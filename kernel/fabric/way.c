@@ -105,7 +105,7 @@ static void bgdma_way_want(struct bgdma_ether *ether, struct bgdma_ways *ways,
 	WRITE_ONCE(*want, to + 1);
 	/* bgdma_ether_end() sets it before a grace period. */
 	if (!READ_ONCE(ether->dead))
-		bgdma_link_queue(&ether->tick, 0);
+		bgdma_link_queue_work(&ether->tables);
 }
 
 /* Of the ways out of a node, those that lead nearer to another. */

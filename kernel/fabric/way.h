@@ -12,8 +12,6 @@
 #define BGDMA_OWNER_NONE	0xffff
 /* Destinations that somebody waits for. */
 #define BGDMA_WANTS		64
-/* Those of them that one tick sees to. */
-#define BGDMA_WANTS_TICK	4
 
 /**
  * struct bgdma_owner - a kernel
@@ -59,7 +57,6 @@ struct bgdma_far {
  * @far: struct bgdma_far by destination
  * @n_far: so many
  * @want: destination + 1 that is to be there soon
- * @turn: of the tick: which of @want it begins with
  */
 struct bgdma_ways {
 	struct rcu_head rcu;
@@ -76,7 +73,6 @@ struct bgdma_ways {
 	struct xarray far;
 	u32 n_far;
 	u32 want[BGDMA_WANTS];
-	u32 turn;
 };
 
 bool bgdma_way_joins(const struct bgdma_ways *ways, u32 rank, u32 next);

@@ -138,36 +138,33 @@ void bgdma_way_table(struct bgdma_ether *ether, u32 to)
 }
 
 /**
- * bgdma_way_tables() - some of those that somebody waits for
- * @ether: of the partition
+ * bgdma_way_tables() - those that somebody waits for
+ * @work: of an ether
  *
- * Who sends frames for elsewhere chooses how many are wanted.
- *
- * Context: may sleep; takes ether.lock, and does not keep it.
- * Return: others wait.
+ * Who sends frames for elsewhere chooses how many are wanted: not in the tick, which
+ * has to find out who is gone.
  */
-bool bgdma_way_tables(struct bgdma_ether *ether)
+void bgdma_way_tables(struct work_struct *work)
 {
+	struct bgdma_ether *ether = container_of(work, struct bgdma_ether,
+						 tables);
 	struct bgdma_ways *ways = bgdma_ways_get(ether);
-	u32 n = 0, i;
+	u32 i;
 
 	if (!ways)
-		return false;
-	for (i = 0; i < BGDMA_WANTS && !READ_ONCE(ether->dead); i++) {
-		u32 *want = &ways->want[(ways->turn + i) % BGDMA_WANTS];
+		return;
+	/* What is wanted of newer ones is wanted again. */
+	for (i = 0; i < BGDMA_WANTS && !READ_ONCE(ether->dead) &&
+	     rcu_access_pointer(ether->ways) == ways; i++) {
+		u32 *want = &ways->want[i];
 
 		if (!READ_ONCE(*want))
 			continue;
-		if (n++ == BGDMA_WANTS_TICK)
-			break;
 		bgdma_far_make(ether, ways, READ_ONCE(*want) - 1);
 		WRITE_ONCE(*want, 0);
 		cond_resched();
 	}
-	/* Only the tick looks at it. */
-	ways->turn += i;
 	bgdma_ways_put(ways);
-	return n > BGDMA_WANTS_TICK;
 }
 
 /* ---- Making -------------------------------------------------------------- */
