@@ -109,6 +109,7 @@ struct bgdma_memo {
  * @train: messages that the delivery may go on with by itself (train.h)
  * @active: there is one, and its descriptor was found good
  * @fenced: it starts when nothing of those before it is on its way any more
+ * @cut: had begun here, and no more of it comes
  * @slice: the bytes of the slice that is being moved
  * @fault: why it failed
  */
@@ -122,6 +123,7 @@ struct bgdma_xfer {
 	u32 train;
 	bool active;
 	bool fenced;
+	bool cut;
 	struct bgdma_payload slice;
 	struct bgdma_fault fault;
 };

@@ -119,7 +119,8 @@ bool bgdma_group_gives(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	u32 i;
 
 	if (!group && ((kind == BGDMA_KIND_INJ_COUNTER && s->x.active) ||
-		       (kind == BGDMA_KIND_REC_COUNTER && s->x.done)))
+		       (kind == BGDMA_KIND_REC_COUNTER &&
+			(s->x.done || s->x.cut))))
 		group = bgdma_group_was(ctx, s, who);
 	if (!group)
 		return false;

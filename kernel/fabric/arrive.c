@@ -177,10 +177,11 @@ static void bgdma_arrive_ends(struct bgdma_rx_flow *flow,
 			      struct bgdma_ctx *target)
 {
 	struct bgdma_stream *s = &flow->s;
+	u32 length = le32_to_cpu(s->x.desc.length);
 
-	s->x.done = flow->open ? flow->seen : 0;
-	bgdma_deliver_abort(target, s,
-			    le32_to_cpu(s->x.desc.length) - s->x.done);
+	/* Who lies may have said another length at its beginning. */
+	s->x.done = flow->open ? min(flow->seen, length) : 0;
+	bgdma_deliver_abort(target, s, length - s->x.done);
 }
 
 /* Who may have the beginning of what the flow is at, busy; or NULL. */
@@ -214,7 +215,9 @@ static void bgdma_arrive_cut(struct bgdma_rx_flow *flow)
 			bgdma_arrive_slots(flow);
 		bgdma_arrive_fault(s, BGDMA_E_PEER_DOWN, flow->seen,
 				   le32_to_cpu(s->x.desc.length));
+		s->x.cut = true;
 		bgdma_arrive_ends(flow, target);
+		s->x.cut = false;
 	}
 	flow->open = false;
 	if (target)
@@ -231,10 +234,11 @@ static void bgdma_arrive_landed(struct bgdma_rx_flow *flow,
 	struct bgdma_stream *s = &flow->s;
 	bool last = s->x.done + n == le32_to_cpu(s->x.desc.length);
 
+	/* First: what has begun counts, also of one who is gone since it landed. */
+	s->x.done += n;
 	if (!last && !(s->x.desc.flags & BGDMA_DESC_OPS) &&
 	    s->x.desc.rec_ctr != cpu_to_le32(BGDMA_NONE))
 		bgdma_deliver_count(target, s, visible);
-	s->x.done += n;
 	if (!flow->open)
 		flow->seen = 0;
 	if (visible)
@@ -450,6 +454,9 @@ static void bgdma_arrive_at(struct bgdma_rx_flow *flow,
 	s->own = p->flags & BGDMA_WIRE_OWN;
 	s->group = s->remote || p->desc.route & BGDMA_ROUTE_DEPOSIT ?
 		le16_to_cpu(p->group) : 0;
+	/* Who says that it has begun, and has not, had no right. */
+	if (s->x.done && !flow->open && !(p->desc.route & BGDMA_ROUTE_DEPOSIT))
+		s->group = 0;
 	if (!s->remote)
 		s->who = s->ctx->who;
 }
@@ -485,14 +492,11 @@ static int bgdma_arrive_abort(struct bgdma_rx_flow *flow,
 	/* One that never began does not end. */
 	if (s->x.done && !flow->open)
 		return BGDMA_STEP_DONE;
-	s->x.fault = (struct bgdma_fault) {
-		.code = le32_to_cpu(p->bytes),
-		.offset = s->x.done,
-		.bound = le32_to_cpu(s->x.desc.length),
-	};
 	bgdma_slice_begin();
 	target = bgdma_arrive_target(flow, p);
 	if (target) {
+		bgdma_arrive_fault(s, le32_to_cpu(p->bytes), s->x.done,
+				   le32_to_cpu(s->x.desc.length));
 		bgdma_arrive_ends(flow, target);
 		bgdma_busy_put(&target->busy);
 		flow->open = false;

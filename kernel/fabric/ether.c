@@ -261,7 +261,7 @@ void bgdma_ether_stop(struct bgdma_ether *ether)
  */
 void bgdma_ether_end(struct bgdma_ether *ether)
 {
-	/* Nobody starts it again: bgdma_way_want(). */
+	/* Nobody starts them again: bgdma_way_want(), bgdma_ways_stale(). */
 	cancel_work_sync(&ether->tables);
 	cancel_delayed_work_sync(&ether->tick);
 	/* Nothing but the tick starts this. */

@@ -596,20 +596,20 @@ void bgdma_ether_tick(struct work_struct *work)
 	bool again;
 
 	mutex_lock(&ether->lock);
-	third = min(bgdma_kernel_timeout(ether), bgdma_ether_timeout(ether)) / 3;
+	third = bgdma_ether_timeout(ether) / 3;
 	every = min(BGDMA_STATE_MS, bgdma_kernel_timeout(ether) / 3);
 	if (bgdma_lost_waits(ether))
 		every = min(every, BGDMA_STATE_ASK_MS);
 	ms = max(min(every, third) / 4, 10U);
 	again = !ether->dead && (ether->n_links || ether->n_kernels);
-	/* Two ticks; but no tick is early, and to be a little late is nothing special. */
+	/* Two ticks; but to be a little late is nothing special. */
 	bgdma_pace_tick(&ether->pace, again ? max(third / 2, min(third, 100U)) : 0);
 	bgdma_ether_say(ether, every);
-	if (ether->stale)
+	if (ether->stale && !(again && bgdma_ways_awaited(ether)))
 		bgdma_ways_update(ether);
 	bgdma_kernels_age(ether);
 	if (again && !delayed_work_pending(&ether->tick))
-		bgdma_link_queue(&ether->tick, ms);
+		bgdma_link_queue(&ether->tick, ether->stale ? BGDMA_TICK_STALE_MS : ms);
 	mutex_unlock(&ether->lock);
 }
 

@@ -464,6 +464,7 @@ static inline bool bgdma_way_speaks(struct bgdma_ether *ether, u64 kernel,
 
 void bgdma_way_table(struct bgdma_ether *ether, u32 to);
 void bgdma_way_tables(struct work_struct *work);
+bool bgdma_ways_awaited(const struct bgdma_ether *ether);
 void bgdma_ways_update(struct bgdma_ether *ether);
 void bgdma_ways_stale(struct bgdma_ether *ether);
 void bgdma_ways_free(struct bgdma_ether *ether);

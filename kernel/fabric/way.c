@@ -103,7 +103,7 @@ static void bgdma_way_want(struct bgdma_ether *ether, struct bgdma_ways *ways,
 	if (READ_ONCE(*want) == to + 1)
 		return;
 	WRITE_ONCE(*want, to + 1);
-	/* bgdma_ether_end() sets it before a grace period. */
+	/* bgdma_ether_stop() sets it before a grace period. */
 	if (!READ_ONCE(ether->dead))
 		bgdma_link_queue_work(&ether->tables);
 }

@@ -57,6 +57,8 @@ struct bgdma_far {
  * @far: struct bgdma_far by destination
  * @n_far: so many
  * @want: destination + 1 that is to be there soon
+ * @made: some of them; only who makes them looks at it
+ * @first: none was, and one is being made
  */
 struct bgdma_ways {
 	struct rcu_head rcu;
@@ -73,6 +75,8 @@ struct bgdma_ways {
 	struct xarray far;
 	u32 n_far;
 	u32 want[BGDMA_WANTS];
+	bool made;
+	bool first;
 };
 
 bool bgdma_way_joins(const struct bgdma_ways *ways, u32 rank, u32 next);

@@ -149,22 +149,41 @@ void bgdma_way_tables(struct work_struct *work)
 	struct bgdma_ether *ether = container_of(work, struct bgdma_ether,
 						 tables);
 	struct bgdma_ways *ways = bgdma_ways_get(ether);
-	u32 i;
+	u32 i, to;
 
 	if (!ways)
 		return;
 	/* What is wanted of newer ones is wanted again. */
 	for (i = 0; i < BGDMA_WANTS && !READ_ONCE(ether->dead) &&
 	     rcu_access_pointer(ether->ways) == ways; i++) {
-		u32 *want = &ways->want[i];
-
-		if (!READ_ONCE(*want))
+		to = READ_ONCE(ways->want[i]);
+		if (!to)
 			continue;
-		bgdma_far_make(ether, ways, READ_ONCE(*want) - 1);
-		WRITE_ONCE(*want, 0);
+		WRITE_ONCE(ways->first, !ways->made);
+		bgdma_far_make(ether, ways, to - 1);
+		WRITE_ONCE(ways->first, false);
+		ways->made = true;
+		/* Another may be wanted since, in the same place. */
+		cmpxchg(&ways->want[i], to, 0);
 		cond_resched();
 	}
 	bgdma_ways_put(ways);
+}
+
+/**
+ * bgdma_ways_awaited() - are the first distances of these ways being counted out?
+ * @ether: of the partition; its lock held
+ *
+ * They would be for nothing if there were others now: who changes all the time does not
+ * keep all from being made.
+ */
+bool bgdma_ways_awaited(const struct bgdma_ether *ether)
+{
+	const struct bgdma_ways *ways;
+
+	ways = rcu_dereference_protected(ether->ways,
+					 lockdep_is_held(&ether->lock));
+	return ways && READ_ONCE(ways->first);
 }
 
 /* ---- Making -------------------------------------------------------------- */

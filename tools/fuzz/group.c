@@ -369,7 +369,7 @@ static void lose(struct input *in)
 static bool has_begun(const struct bgdma_stream *s, u32 kind)
 {
 	return kind == BGDMA_KIND_INJ_COUNTER ? s->x.active :
-	       kind == BGDMA_KIND_REC_COUNTER && s->x.done;
+	       kind == BGDMA_KIND_REC_COUNTER && (s->x.done || s->x.cut);
 }
 
 static void ask(struct input *in)
@@ -393,6 +393,7 @@ static void ask(struct input *in)
 		who = f.been[1 + take(in, 1) % f.incarnation];
 	s->x.active = how & 0x20;
 	s->x.done = how & 0x40;
+	s->x.cut = (how & 0x60) == 0x20;
 	b = &f.bound[s->group - 1][ctx->rank];
 	if (b->ctx == ctx && (has_begun(s, object.kind) ? should_name(b, &who) :
 							  should_have(b, &who)))
