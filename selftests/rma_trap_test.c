@@ -272,6 +272,47 @@ TEST(epoch_traps_though_events_are_lost)
 	EXPECT_TRUE(job_run(SIZE, deaf, stage, ORIGIN));
 }
 
+/* One that began later and is over is not who races. */
+static int misnamed(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	int *stage = arg;
+
+	(void)size;
+	require_is(0, trap_open_as(&a, BGDMA_TRAP_ALL, rank == 1 ?
+				   BGDMA_PROGRESS_CALLER : BGDMA_PROGRESS_THREAD));
+	if (rank == 1) {
+		require(until(bgdma_endpoint_progress(a.m.ep, 64) >= 0 &&
+			      load(stage) == 2));
+		require(until(at_gate(&a, NULL) == 1));
+		(void)bgdma_endpoint_progress(a.m.ep, 64);
+		racing_store(memory + 5);
+		require_is(1, catches);
+		require_is(0, caught[0].rank);
+		require_is(77, caught[0].epoch);
+		store(stage, 3);
+	} else {
+		require(until(load(stage) == (rank ? 1 : 0)));
+		require_is(0, bgdma_epoch_begin(a.window, 1, rank ? 88 : 77, 0, &e));
+		if (rank == 0) {
+			store(stage, 1);
+			require(until(load(stage) == 3));
+		}
+		require_is(0, bgdma_epoch_close(e));
+		if (rank == 2)
+			store(stage, 2);
+	}
+	require_is(0, meet(&a));
+	return accessor_close(&a);
+}
+
+TEST(epoch_traps_name_one_that_is_not_over)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, misnamed, shared(sizeof(int)), -1));
+}
+
 /* Many epochs at once, of several: each is allowed, and none is lost. */
 static int many(uint32_t rank, uint32_t size, void *arg)
 {

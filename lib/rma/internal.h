@@ -119,6 +119,7 @@ enum access_mode { ACCESS_NONE, ACCESS_LOCKS, ACCESS_FENCE, ACCESS_STARTED };
 struct trapped {
 	struct trapped *next;
 	uint32_t node, incarnation, epoch;
+	uint32_t rank;		/* of its origin in the job */
 };
 
 struct bgdma_window {

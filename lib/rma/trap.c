@@ -221,6 +221,15 @@ static bool is_trapped(const struct bgdma_window *window,
 	return t;
 }
 
+/* Of several, the one that began last is told of. */
+static void trap_name(const struct bgdma_window *window)
+{
+	struct trap *trap = &traps[window->trap];
+
+	bgdma_store_relaxed(&trap->rank, window->trapped->rank);
+	bgdma_store_relaxed(&trap->epoch, window->trapped->epoch);
+}
+
 /*
  * @rank: whose it is in the job. It may be known: who looks at the gate, as events
  * were lost, may have its event yet to come.
@@ -229,7 +238,6 @@ static void trap_begin(struct bgdma_window *window, uint32_t rank,
 		       const struct trapped *its)
 {
 	const struct bgdma_ctx_info *us = bgdma_ctx_info(window->rma->ctx);
-	struct trap *trap = &traps[window->trap];
 	struct trapped *t = NULL;
 
 	/* Our own accesses in an epoch of our own are no race. */
@@ -239,10 +247,10 @@ static void trap_begin(struct bgdma_window *window, uint32_t rank,
 	/* Without memory it is allowed all the same: races go unseen. */
 	if (t) {
 		*t = *its;
+		t->rank = rank;
 		t->next = window->trapped;
 		window->trapped = t;
-		bgdma_store_relaxed(&trap->rank, rank);
-		bgdma_store_relaxed(&trap->epoch, its->epoch);
+		trap_name(window);
 		protect(window, true);
 	}
 	(void)bgdma_gate_allow(window->region, its->node, its->incarnation,
@@ -258,7 +266,9 @@ static void trap_end(struct bgdma_window *window, const struct trapped *its)
 			continue;
 		*link = t->next;
 		free(t);
-		if (!window->trapped)
+		if (window->trapped)
+			trap_name(window);
+		else
 			protect(window, false);
 		return;
 	}
