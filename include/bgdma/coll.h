@@ -48,7 +48,7 @@ BGDMA_API int bgdma_coll_create(struct bgdma_coll **coll,
 #define BGDMA_SPLIT_NO_REPLY	(1U << 3)	/* sink at the receiver (BA-3) */
 #define BGDMA_SPLIT_PLAIN	(1U << 4)	/* a packet for each member */
 #define BGDMA_SPLIT_ENGINES	(1U << 5)	/* collectives by the engines, if it can be */
-#define BGDMA_SPLIT_PUT		(1U << 6)	/* a byte is put: nothing is got */
+#define BGDMA_SPLIT_PUT		(1U << 6)	/* a byte is put: the fastest */
 
 #define BGDMA_SPLIT_NONE	0xffffffffU	/* colour: in no group */
 

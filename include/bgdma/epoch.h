@@ -48,6 +48,11 @@ BGDMA_API int bgdma_epoch_begin(struct bgdma_window *window, uint32_t target,
  * From now on its accesses are refused with -ESHUTDOWN. When it returns, all of
  * them are complete, here and at the target, and the limitation is lifted.
  *
+ * One thread closes an epoch, and when that has returned no other may access it any
+ * more: the epoch may be the next one at the target by then. Where threads find out by
+ * -ESHUTDOWN that they are to stop, bgdma_epoch_closing() comes first, then they are
+ * waited for, and then this.
+ *
  * Return: 0; the first error that it had.
  */
 BGDMA_API int bgdma_epoch_close(struct bgdma_rma_epoch *epoch);
