@@ -373,13 +373,9 @@ static bool deposits_over(struct end *e, const __u64 *seq)
 	       until(!value(&e->n, INJ, e->ic));
 }
 
-/*
- * The beginning of a copy by a member that the group names: who waits for the rest is
- * told, as by any other transfer.
- */
-TEST_F(data, dma7_x3_half_a_copy_of_who_dies_with_his_kernel)
+/* A copy of 64 bytes by a member behind the link, for a counter that waits for them. */
+static struct bgdma_desc copy_of(struct end *e)
 {
-	struct end *e = &self->e;
 	const struct bgdma_group_slot slots[] = {
 		{ BGDMA_KIND_REGION, e->mem.handle },
 		{ BGDMA_KIND_REC_COUNTER, e->rc },
@@ -400,6 +396,18 @@ TEST_F(data, dma7_x3_half_a_copy_of_who_dies_with_his_kernel)
 	d.route = BGDMA_ROUTE_DEPOSIT | BGDMA_ROUTE_XM;
 	d.dst_ctx = e->n.at.ctx;
 	d.rec_ctr = 1;
+	return d;
+}
+
+/*
+ * The beginning of a copy by a member that the group names: who waits for the rest is
+ * told, as by any other transfer.
+ */
+TEST_F(data, dma7_x3_half_a_copy_of_who_dies_with_his_kernel)
+{
+	struct end *e = &self->e;
+	struct bgdma_desc d = copy_of(e);
+
 	add(&self->f, &d, 0, 32, 1)->group = GROUP + 1;
 	LANDS();
 	EXPECT_TRUE(all_bytes(e->mem.p, 32, 1));
@@ -408,6 +416,46 @@ TEST_F(data, dma7_x3_half_a_copy_of_who_dies_with_his_kernel)
 	EXPECT_TRUE(until(counter_error(&e->n, REC, e->rc)));
 	EXPECT_EQ(BGDMA_E_ABORTED, (int)counter_record(&e->n, REC, e->rc)->code);
 	EXPECT_EQ(BGDMA_E_PEER_DOWN, (int)counter_record(&e->n, REC, e->rc)->bound);
+	EXPECT_EQ(0, value(&e->n, REC, e->rc));
+}
+
+/* Its sender says why. */
+TEST_F(data, dma7_dma2_half_a_copy_that_is_cancelled)
+{
+	struct end *e = &self->e;
+	struct bgdma_desc d = copy_of(e);
+	struct bgdma_wire_packet *p;
+
+	add(&self->f, &d, 0, 32, 1)->group = GROUP + 1;
+	p = add(&self->f, &d, 32, 0, 1);
+	p->kind = BGDMA_WIRE_ABORT;
+	p->group = GROUP + 1;
+	p->id = self->f.packet[0].id;
+	p->bytes = BGDMA_E_CANCELLED;
+	LANDS();
+	EXPECT_TRUE(counter_error(&e->n, REC, e->rc));
+	EXPECT_EQ(BGDMA_E_ABORTED, (int)counter_record(&e->n, REC, e->rc)->code);
+	EXPECT_EQ(BGDMA_E_CANCELLED, (int)counter_record(&e->n, REC, e->rc)->bound);
+	EXPECT_EQ(0, value(&e->n, REC, e->rc));
+}
+
+/* At its end it says that it is shorter than what has come: no more is taken off. */
+TEST_F(data, dma7_x2_a_copy_with_two_lengths)
+{
+	struct end *e = &self->e;
+	struct bgdma_desc d = copy_of(e);
+	struct bgdma_wire_packet *p;
+
+	add(&self->f, &d, 0, 32, 1)->group = GROUP + 1;
+	d.length = 16;
+	p = add(&self->f, &d, 16, 0, 1);
+	p->kind = BGDMA_WIRE_ABORT;
+	p->group = GROUP + 1;
+	p->id = self->f.packet[0].id;
+	p->bytes = BGDMA_E_CANCELLED;
+	LANDS();
+	EXPECT_TRUE(counter_error(&e->n, REC, e->rc));
+	EXPECT_EQ(32, value(&e->n, REC, e->rc));
 }
 
 /* Who is gone is passed by. */

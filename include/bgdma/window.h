@@ -102,8 +102,7 @@ enum bgdma_window_trap {
  * @window: window
  * @code: address of the instruction; 0: not known on this processor
  * @offset: byte of the window that it touches first
- * @rank: origin of the epoch; of several that are
- *	not over the one that began last
+ * @rank: origin of the epoch; of several that are not over the one that began last
  * @epoch: its identifier
  */
 struct bgdma_race {
