@@ -419,19 +419,28 @@ TEST_F(data, dma7_x3_half_a_copy_of_who_dies_with_his_kernel)
 	EXPECT_EQ(0, value(&e->n, REC, e->rc));
 }
 
+/* 32 bytes of a copy, and its end, which says @length. */
+static void half_is_cancelled(struct data_frame *f, struct bgdma_desc d,
+			      __u32 length)
+{
+	struct bgdma_wire_packet *p;
+
+	add(f, &d, 0, 32, 1)->group = GROUP + 1;
+	d.length = length;
+	p = add(f, &d, length < 32 ? length : 32, 0, 1);
+	p->kind = BGDMA_WIRE_ABORT;
+	p->group = GROUP + 1;
+	p->id = f->packet[0].id;
+	p->bytes = BGDMA_E_CANCELLED;
+}
+
 /* Its sender says why. */
 TEST_F(data, dma7_dma2_half_a_copy_that_is_cancelled)
 {
 	struct end *e = &self->e;
-	struct bgdma_desc d = copy_of(e);
-	struct bgdma_wire_packet *p;
+	const struct bgdma_desc d = copy_of(e);
 
-	add(&self->f, &d, 0, 32, 1)->group = GROUP + 1;
-	p = add(&self->f, &d, 32, 0, 1);
-	p->kind = BGDMA_WIRE_ABORT;
-	p->group = GROUP + 1;
-	p->id = self->f.packet[0].id;
-	p->bytes = BGDMA_E_CANCELLED;
+	half_is_cancelled(&self->f, d, d.length);
 	LANDS();
 	EXPECT_TRUE(counter_error(&e->n, REC, e->rc));
 	EXPECT_EQ(BGDMA_E_ABORTED, (int)counter_record(&e->n, REC, e->rc)->code);
@@ -443,16 +452,8 @@ TEST_F(data, dma7_dma2_half_a_copy_that_is_cancelled)
 TEST_F(data, dma7_x2_a_copy_with_two_lengths)
 {
 	struct end *e = &self->e;
-	struct bgdma_desc d = copy_of(e);
-	struct bgdma_wire_packet *p;
 
-	add(&self->f, &d, 0, 32, 1)->group = GROUP + 1;
-	d.length = 16;
-	p = add(&self->f, &d, 16, 0, 1);
-	p->kind = BGDMA_WIRE_ABORT;
-	p->group = GROUP + 1;
-	p->id = self->f.packet[0].id;
-	p->bytes = BGDMA_E_CANCELLED;
+	half_is_cancelled(&self->f, copy_of(e), 16);
 	LANDS();
 	EXPECT_TRUE(counter_error(&e->n, REC, e->rc));
 	EXPECT_EQ(32, value(&e->n, REC, e->rc));

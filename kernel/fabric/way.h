@@ -58,7 +58,7 @@ struct bgdma_far {
  * @n_far: so many
  * @want: destination + 1 that is to be there soon
  * @made: some of them; only who makes them looks at it
- * @first: none was, and one is being made
+ * @making_first: none was, and one is being made
  */
 struct bgdma_ways {
 	struct rcu_head rcu;
@@ -76,7 +76,7 @@ struct bgdma_ways {
 	u32 n_far;
 	u32 want[BGDMA_WANTS];
 	bool made;
-	bool first;
+	bool making_first;
 };
 
 bool bgdma_way_joins(const struct bgdma_ways *ways, u32 rank, u32 next);

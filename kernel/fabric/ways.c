@@ -159,9 +159,9 @@ void bgdma_way_tables(struct work_struct *work)
 		to = READ_ONCE(ways->want[i]);
 		if (!to)
 			continue;
-		WRITE_ONCE(ways->first, !ways->made);
+		WRITE_ONCE(ways->making_first, !ways->made);
 		bgdma_far_make(ether, ways, to - 1);
-		WRITE_ONCE(ways->first, false);
+		WRITE_ONCE(ways->making_first, false);
 		ways->made = true;
 		/* Another may be wanted since, in the same place. */
 		cmpxchg(&ways->want[i], to, 0);
@@ -183,7 +183,7 @@ bool bgdma_ways_awaited(const struct bgdma_ether *ether)
 
 	ways = rcu_dereference_protected(ether->ways,
 					 lockdep_is_held(&ether->lock));
-	return ways && READ_ONCE(ways->first);
+	return ways && READ_ONCE(ways->making_first);
 }
 
 /* ---- Making -------------------------------------------------------------- */
