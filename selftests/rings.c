@@ -464,6 +464,15 @@ int gate(struct node *n, __u32 region, __u32 epochs, __u32 flags)
 	return bg_ioctl(n->fd, BGDMA_IOC_GATE, &c);
 }
 
+int gate_with(struct node *n, __u32 region, __u32 with)
+{
+	struct bgdma_gate c = {
+		.size = sizeof(c), .region = region, .with = with,
+	};
+
+	return bg_ioctl(n->fd, BGDMA_IOC_GATE, &c);
+}
+
 int epochs(struct node *n, __u32 region, struct bgdma_epoch *out, __u32 room)
 {
 	struct bgdma_epochs c = {

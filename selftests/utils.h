@@ -240,6 +240,8 @@ void fill(void *p, size_t bytes, unsigned int seed);
 bool filled(const void *p, size_t bytes, unsigned int seed);
 
 int gate(struct node *n, __u32 region, __u32 epochs, __u32 flags);
+/* Share the gate of another region. */
+int gate_with(struct node *n, __u32 region, __u32 with);
 /* What is at a gate: how many, of which @room were written, or -errno. */
 int epochs(struct node *n, __u32 region, struct bgdma_epoch *out, __u32 room);
 int epoch_allow(struct node *n, __u32 region, __u32 rank, __u32 incarnation,

@@ -12,8 +12,8 @@
  * have come. Then it ends the epoch, and the next that wait get theirs, first
  * come first served. No core of the target takes part.
  *
- * Everything here but bgdma_gate_create(), _epochs() and _allow() is the data
- * path: one thread at a time for each FIFO.
+ * Everything here but bgdma_gate_create(), _share(), _epochs() and _allow() is the
+ * data path: one thread at a time for each FIFO.
  */
 #ifndef BGDMA_GATE_H
 #define BGDMA_GATE_H
@@ -36,6 +36,21 @@ BGDMA_BEGIN_DECLS
  */
 BGDMA_API int bgdma_gate_create(struct bgdma_region *region, uint32_t epochs,
 				unsigned int flags);
+
+/**
+ * bgdma_gate_share() - let a region of ours be behind the gate of another
+ * @region: region; is behind it until it is freed
+ * @with: region of the same context, which has a gate that was made for it
+ *
+ * Epochs are begun at @with, keep others out of both, and puts to both count. When
+ * @with is freed, nothing goes into @region any more.
+ *
+ * Thread safety: any thread.
+ * Return: 0; -EEXIST @region has a gate; -ENOENT @with has none of its own;
+ * -EINVAL; -ENODEV.
+ */
+BGDMA_API int bgdma_gate_share(struct bgdma_region *region,
+			       const struct bgdma_region *with);
 
 /**
  * bgdma_gate_epochs() - what is at the gate of a region of ours

@@ -455,7 +455,9 @@ int bgdma_deliver_gate(struct bgdma_ctx *ctx, struct bgdma_stream *s)
 	if (!region)
 		return s->x.fault.code;
 	gate = READ_ONCE(region->gate);
-	code = gate ? bgdma_gate_do(gate, s, who) : BGDMA_E_RIGHTS;
+	/* Rights at a region that shares it are not looked at again. */
+	code = gate && gate->region == region ? bgdma_gate_do(gate, s, who) :
+						BGDMA_E_RIGHTS;
 	bgdma_busy_put(&region->busy);
 	if (code)
 		return bgdma_fault(s, code, le32_to_cpu(s->x.desc.epoch), 0);

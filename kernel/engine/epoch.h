@@ -22,6 +22,9 @@ bgdma_epoch_find(struct bgdma_region_gate *gate,
 	struct bgdma_gate_epoch *e;
 
 	lockdep_assert_held(&gate->lock);
+	/* Those that were there are being told so. */
+	if (gate->dead)
+		return NULL;
 	hlist_for_each_entry(e, bgdma_gate_bucket(gate, who), same) {
 		if (e->id == id && bgdma_same(&e->who, who))
 			return e;

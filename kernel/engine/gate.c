@@ -231,6 +231,66 @@ static struct bgdma_region *bgdma_gate_region(struct bgdma_ctx *ctx, u32 handle)
 	return region && region->handle == handle ? region : NULL;
 }
 
+static struct bgdma_region_gate *
+bgdma_gate_alloc(struct bgdma_ctx *ctx, struct bgdma_region *region, u32 count)
+{
+	u32 i, buckets = roundup_pow_of_two(count);
+	struct bgdma_region_gate *gate;
+
+	gate = kvzalloc(struct_size(gate, e, count) +
+			buckets * sizeof(*gate->by), GFP_KERNEL_ACCOUNT);
+	if (!gate)
+		return NULL;
+	/* Behind the epochs, so that both go at once. */
+	gate->by = (struct hlist_head *)&gate->e[count];
+	gate->mask = buckets - 1;
+	spin_lock_init(&gate->lock);
+	gate->ctx = ctx;
+	gate->region = region;
+	gate->handle = region->handle;
+	gate->count = count;
+	INIT_LIST_HEAD(&gate->held);
+	INIT_LIST_HEAD(&gate->queue);
+	INIT_LIST_HEAD(&gate->free);
+	for (i = 0; i < count; i++)
+		list_add_tail(&gate->e[i].node, &gate->free);
+	bgdma_waiters_init(&gate->waiters);
+	INIT_DELAYED_WORK(&gate->work, bgdma_gate_work);
+	return gate;
+}
+
+/* Slices that know of no gate yet count as inside until they are over. */
+static void bgdma_gate_publish(struct bgdma_region *region,
+			       struct bgdma_region_gate *gate)
+{
+	gate->users++;
+	spin_lock(&gate->lock);
+	gate->inside++;
+	spin_unlock(&gate->lock);
+	/* All of the gate before it is seen. */
+	smp_store_release(&region->gate, gate);
+	synchronize_rcu();
+	spin_lock(&gate->lock);
+	gate->inside--;
+	spin_unlock(&gate->lock);
+	bgdma_slice_begin();
+	bgdma_gate_go_on(gate);
+	bgdma_slice_end();
+}
+
+static int bgdma_gate_share(struct bgdma_ctx *ctx, struct bgdma_region *region,
+			    const struct bgdma_gate *arg)
+{
+	struct bgdma_region *with = bgdma_gate_region(ctx, arg->with);
+
+	if (arg->flags || arg->epochs)
+		return -EINVAL;
+	if (!with || !with->gate || with->gate->region != with)
+		return -ENOENT;
+	bgdma_gate_publish(region, with->gate);
+	return 0;
+}
+
 /**
  * bgdma_gate_create() - let a region have epochs
  * @ctx: owner
@@ -241,85 +301,72 @@ static struct bgdma_region *bgdma_gate_region(struct bgdma_ctx *ctx, u32 handle)
  */
 int bgdma_gate_create(struct bgdma_ctx *ctx, const struct bgdma_gate *arg)
 {
-	u32 i, buckets, count = arg->epochs ?: BGDMA_EPOCHS_DEFAULT;
+	u32 count = arg->epochs ?: BGDMA_EPOCHS_DEFAULT;
 	struct bgdma_region_gate *gate;
 	struct bgdma_region *region;
 
-	if ((arg->flags & ~BGDMA_GATE_ASK) || count > BGDMA_EPOCHS_MAX)
+	if ((arg->flags & ~BGDMA_GATE_ASK) || count > BGDMA_EPOCHS_MAX ||
+	    arg->resv)
 		return -EINVAL;
 	region = bgdma_gate_region(ctx, arg->region);
 	if (!region)
 		return -ENOENT;
 	if (region->gate)
 		return -EEXIST;
+	if (arg->with)
+		return bgdma_gate_share(ctx, region, arg);
 	if (ctx->n_gates >= BGDMA_GATES_MAX)
 		return -ENOSPC;
-	buckets = roundup_pow_of_two(count);
-	gate = kvzalloc(struct_size(gate, e, count) +
-			buckets * sizeof(*gate->by), GFP_KERNEL_ACCOUNT);
+	gate = bgdma_gate_alloc(ctx, region, count);
 	if (!gate)
 		return -ENOMEM;
-	/* Behind the epochs, so that both go at once. */
-	gate->by = (struct hlist_head *)&gate->e[count];
-	gate->mask = buckets - 1;
-	spin_lock_init(&gate->lock);
-	gate->ctx = ctx;
-	gate->region = region;
-	gate->handle = region->handle;
 	gate->number = ++ctx->last_gate;
-	/* Slices that know of no gate. */
-	gate->inside = 1;
 	gate->ask = arg->flags & BGDMA_GATE_ASK;
-	gate->count = count;
-	INIT_LIST_HEAD(&gate->held);
-	INIT_LIST_HEAD(&gate->queue);
-	INIT_LIST_HEAD(&gate->free);
-	for (i = 0; i < count; i++)
-		list_add_tail(&gate->e[i].node, &gate->free);
-	bgdma_waiters_init(&gate->waiters);
-	INIT_DELAYED_WORK(&gate->work, bgdma_gate_work);
 	list_add_tail_rcu(&gate->node, &ctx->gates);
-	/* All of the gate before it is seen. */
-	smp_store_release(&region->gate, gate);
 	ctx->n_gates++;
-	synchronize_rcu();
-	spin_lock(&gate->lock);
-	gate->inside--;
-	spin_unlock(&gate->lock);
-	bgdma_slice_begin();
-	bgdma_gate_go_on(gate);
-	bgdma_slice_end();
+	bgdma_gate_publish(region, gate);
 	return 0;
 }
 
-/**
- * bgdma_gate_free() - end the gate of a region that goes away
- * @region: nobody is busy with it, nor finds it any more
- *
- * Whoever waits for it is told.
- *
- * Context: may sleep.
- */
-void bgdma_gate_free(struct bgdma_region *region)
+/* The region that has it goes away: whoever waits for it is told. */
+static void bgdma_gate_shut(struct bgdma_region_gate *gate)
 {
-	struct bgdma_region_gate *gate = region->gate;
-	u32 code;
+	u32 code = READ_ONCE(gate->ctx->dead) ? BGDMA_E_PEER_DOWN :
+						BGDMA_E_REGION;
 	LIST_HEAD(out);
 
-	if (!gate)
-		return;
-	code = READ_ONCE(gate->ctx->dead) ? BGDMA_E_PEER_DOWN : BGDMA_E_REGION;
 	spin_lock(&gate->lock);
 	gate->dead = true;
 	list_splice_init(&gate->held, &out);
 	list_splice_tail_init(&gate->queue, &out);
 	spin_unlock(&gate->lock);
 	bgdma_gate_broken(gate, &out, code, false);
-	bgdma_waiters_end(&gate->waiters);
 	cancel_delayed_work_sync(&gate->work);
 	list_del_rcu(&gate->node);
 	gate->ctx->n_gates--;
-	kvfree_rcu(gate, rcu);
+}
+
+/**
+ * bgdma_gate_free() - a region goes away, and its gate with it
+ * @region: nobody is busy with it, nor finds it any more
+ *
+ * Regions that share the gate let nothing in from now on if it is this one's.
+ *
+ * Context: ctx.lock held; may sleep.
+ */
+void bgdma_gate_free(struct bgdma_region *region)
+{
+	struct bgdma_region_gate *gate = region->gate;
+
+	if (!gate)
+		return;
+	lockdep_assert_held(&gate->ctx->lock);
+	if (gate->region == region)
+		bgdma_gate_shut(gate);
+	/* Also where a member of a group was told, or a slice leaves. */
+	bgdma_waiters_end(&gate->waiters);
+	if (!--gate->users)
+		kvfree_rcu(gate, rcu);
 }
 
 static void bgdma_gate_show(const struct bgdma_gate_epoch *e,

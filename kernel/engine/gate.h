@@ -39,11 +39,12 @@ struct bgdma_gate_epoch {
  * struct bgdma_region_gate - who keeps others out of a region
  * @lock: leaf
  * @ctx: owner
- * @region: that has it, and outlives it
+ * @region: that has it. Others may share it, and outlive that one
  * @handle: of the region
+ * @users: regions; ctx.lock
  * @number: from 1, of the gates of its owner, which are in this order
  * @ask: BGDMA_GATE_ASK
- * @dead: its region goes away; @lock
+ * @dead: @region goes away, or has gone: nothing goes in, no epoch is found; @lock
  * @exclusive: the epoch in @held is exclusive; @lock
  * @turn: transfers without an epoch waited for the end of an exclusive one: a slice
  *	of theirs goes in before the next; @lock
@@ -65,6 +66,7 @@ struct bgdma_region_gate {
 	struct bgdma_ctx *ctx;
 	struct bgdma_region *region;
 	u32 handle;
+	u32 users;
 	u64 number;
 	bool ask;
 	bool dead;

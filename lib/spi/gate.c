@@ -19,6 +19,19 @@ int bgdma_gate_create(struct bgdma_region *region, uint32_t epochs,
 	return ctx_ioctl(region->object.ctx, BGDMA_IOC_GATE, &gate);
 }
 
+int bgdma_gate_share(struct bgdma_region *region,
+		     const struct bgdma_region *with)
+{
+	struct bgdma_gate gate = {
+		.size = sizeof(gate), .region = region->view.handle,
+		.with = with->view.handle,
+	};
+
+	if (region->object.ctx != with->object.ctx)
+		return -EINVAL;
+	return ctx_ioctl(region->object.ctx, BGDMA_IOC_GATE, &gate);
+}
+
 int bgdma_gate_epochs(struct bgdma_region *region, struct bgdma_epoch *epochs,
 		      uint32_t room)
 {

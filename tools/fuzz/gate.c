@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Gates (kernel/engine/epoch.c, gate.c): origins begin, close and end epochs,
- * slices go in and out, origins die, rights are taken back, against a plain
- * queue. No two exclusive epochs, nobody else inside one, first come first
+ * slices go in and out, of the gate's region and of one that shares it, origins die,
+ * rights are taken back, against a plain queue. No two exclusive epochs, nobody else inside one, first come first
  * served, and each origin told once.
  */
 #include "../../kernel/engine/epoch.c"
@@ -29,7 +29,7 @@ struct model {
 static struct {
 	struct bgdma_partition partition;
 	struct bgdma_ctx ctx, origin[WHOS];
-	struct bgdma_region region;
+	struct bgdma_region region, other;
 	struct bgdma_stream s;
 	struct model m[WHOS][IDS];
 	struct {
@@ -267,7 +267,8 @@ static void go_in(struct input *in)
 		    !count(false) && head() && head()->exclusive)
 			code = BGDMA_E_EPOCH_HELD;
 	}
-	ret = bgdma_gate_enter(&f.region, &f.s, &principal, epoch, put, &gate);
+	ret = bgdma_gate_enter(how & 16 ? &f.other : &f.region, &f.s,
+			       &principal, epoch, put, &gate);
 	if (code == BGDMA_E_EPOCH_HELD && how & 8)
 		must(ret == BGDMA_STEP_WAIT);
 	else
@@ -376,7 +377,7 @@ static bool begin(struct input *in)
 		char room[sizeof(struct bgdma_grants) +
 			  WHOS * sizeof(struct bgdma_grant_entry)];
 	} granted;
-	struct bgdma_gate arg = { .region = BGDMA_HANDLE(3, 7) };
+	struct bgdma_gate arg = { .region = BGDMA_HANDLE(3, 7) }, share;
 	u8 how = take(in, 1);
 	int w;
 
@@ -390,6 +391,9 @@ static bool begin(struct input *in)
 	f.region.busy.n.counter = 1;
 	f.region.grants = &granted.grants;
 	f.ctx.regions.slot[3] = &f.region;
+	f.other = f.region;
+	f.other.handle = BGDMA_HANDLE(4, 7);
+	f.ctx.regions.slot[4] = &f.other;
 	f.s.ctx = &f.ctx;
 	for (w = 0; w < WHOS; w++) {
 		forget_all(w);
@@ -400,7 +404,11 @@ static bool begin(struct input *in)
 	arg.flags = f.ask ? BGDMA_GATE_ASK : 0;
 	arg.epochs = how >> 1;
 	f.capacity = arg.epochs ?: 64;
-	return !bgdma_gate_create(&f.ctx, &arg);
+	share = (struct bgdma_gate){
+		.region = f.other.handle, .with = f.region.handle,
+	};
+	return !bgdma_gate_create(&f.ctx, &arg) &&
+	       !bgdma_gate_create(&f.ctx, &share);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -425,16 +433,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		settle();
 	}
-	/* The region goes when nobody is busy with it. */
+	/* Who is busy with the other one may be so when the first is gone. */
+	bgdma_gate_free(&f.region);
 	for (i = 0; i < SLICES; i++) {
 		struct bgdma_principal who = who_is(f.slice[i].who);
 
 		if (f.slice[i].in)
 			bgdma_gate_leave(f.slice[i].in, &f.s, &who,
-					 f.slice[i].epoch, false);
+					 f.slice[i].epoch, f.slice[i].put);
 	}
 	promise(0);
-	bgdma_gate_free(&f.region);
+	bgdma_gate_free(&f.other);
 	return 0;
 }
 

@@ -1120,9 +1120,15 @@ struct bgdma_class_unbind {
  * @region: handle
  * @epochs: at once, those that wait for their limitation too, 1 to
  *	BGDMA_EPOCHS_MAX; 0: 64
+ * @with: handle of a region of the same owner: share the gate that was made for
+ *	it; @flags and @epochs are 0. 0: have an own one
+ * @resv: 0
  *
  * The region has its gate until it is freed. Epochs are begun by those whom
- * BGDMA_RIGHT_EPOCH is granted, and by the owner. ENOENT; EEXIST;
+ * BGDMA_RIGHT_EPOCH is granted, and by the owner; at a gate that is shared they
+ * name the region that it was made for, keep others out of all of them, and puts
+ * to any of them count. When that region is freed nothing goes into the others any
+ * more. ENOENT no such region, or @with has no gate of its own; EEXIST;
  * ENOSPC BGDMA_GATES_MAX are there; ENOMEM.
  */
 struct bgdma_gate {
@@ -1130,6 +1136,8 @@ struct bgdma_gate {
 	__u32	flags;
 	__u32	region;
 	__u32	epochs;
+	__u32	with;
+	__u32	resv;
 };
 
 /* bgdma_epoch.state */
