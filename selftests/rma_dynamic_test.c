@@ -65,6 +65,100 @@ TEST(window_that_could_not_grow)
 	EXPECT_TRUE(job_run(2, again, NULL, -1));
 }
 
+/* ---- Epochs of what is attached ------------------------------------------ */
+
+/* Of a region at a process, without an epoch: what became of it. */
+static uint32_t put_besides(struct accessor *a, uint32_t dest, uint32_t region)
+{
+	const struct bgdma_peer *at = bgdma_endpoint_peer(a->m.ep, dest);
+	const struct bgdma_put_attr put = {
+		.dest = at->node, .dest_ctx = at->ctx, .length = 8,
+		.from = { a->region, 0 }, .to = { region, 0 },
+	};
+	const struct bgdma_inj_attr inj = { .entries = 64 };
+	struct bgdma_record record = { 0 };
+	struct bgdma_inj_fifo *fifo;
+
+	require_is(0, bgdma_inj_create(bgdma_endpoint_ctx(a->m.ep), &inj,
+				       &fifo));
+	require_is(0, bgdma_put(fifo, &put));
+	(void)bgdma_inj_wait(fifo, 1, BGDMA_SPIN_THEN_SLEEP, -1);
+	(void)bgdma_inj_error(fifo, &record);
+	require_is(0, bgdma_inj_destroy(fifo));
+	return record.code;
+}
+
+/* Attach memory: the handle of its region, which the library keeps to itself. */
+static uint32_t attach(struct accessor *a)
+{
+	struct bgdma_region *before;
+	uint32_t handle;
+
+	require_is(0, bgdma_region_alloc(bgdma_endpoint_ctx(a->m.ep), 4096,
+					 LOCAL_RW, &before));
+	handle = bgdma_region_handle(before);
+	require_is(0, bgdma_window_attach(a->window, memory, WINDOW));
+	/* They are given in a row. */
+	return handle + 1;
+}
+
+/*
+ * Rank 1 has the window of rank 0 for itself: the engine keeps rank 2 out of what is
+ * attached, and counts there what rank 1 puts.
+ */
+static int behind_the_gate(uint32_t rank, uint32_t size, void *arg)
+{
+	uint32_t *region = arg, *stage = region + 1;
+	uint64_t there = (uintptr_t)memory;
+	struct bgdma_access_attr put;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	struct bgdma_epoch first;
+
+	(void)size;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 },
+				       &dynamic));
+	if (!rank)
+		store(region, attach(&a));
+	require_is(0, meet(&a));
+	if (rank == 1) {
+		put = access_at(&a, 0, 100, there);
+		mark(a.local, 100, 1);
+		require_is(0, bgdma_epoch_begin(a.window, 0, 1,
+						BGDMA_EPOCH_EXCLUSIVE, &e));
+		require_is(0, bgdma_epoch_put(e, &put));
+		require_is(0, bgdma_epoch_flush(e));
+		store(stage, 1);
+		require(until(load(stage) == 3));
+		require_is(0, bgdma_epoch_close(e));
+	} else if (!rank) {
+		require(until(load(stage) == 1));
+		require_is(1, at_gate(&a, &first));
+		require_is(1, first.got);
+		store(stage, 2);
+	} else {
+		require(until(load(stage) == 2));
+		require_is(BGDMA_E_EPOCH_HELD, put_besides(&a, 0,
+							   load(region)));
+		store(stage, 3);
+	}
+	require_is(0, meet(&a));
+	require(rank || is_marked(memory, 100, 1));
+	if (rank == 2)
+		require_is(BGDMA_OK, put_besides(&a, 0, load(region)));
+	require_is(0, meet(&a));
+	return accessor_close(&a);
+}
+
+TEST(ep1_ep3_an_epoch_is_of_all_that_is_attached)
+{
+	uint32_t *stage = shared(2 * sizeof(*stage));
+
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, behind_the_gate, stage, -1));
+}
+
 /* ---- More than there may be ----------------------------------------------- */
 
 enum { ATTACH = 4 };

@@ -17,9 +17,8 @@
  *
  * Every process shows the others a *window* of its memory. An *origin* begins an
  * epoch at a *target* under an identifier of its choice, puts and gets, and
- * closes it; then all has taken effect. The target's core takes no part. Memory that
- * is attached to a window later (bgdma_window_attach()) has no gate of its own: epochs
- * of this module keep apart there, but the engine keeps nobody out.
+ * closes it; then all has taken effect. The target's core takes no part. That goes
+ * for memory that is attached to a window later (bgdma_window_attach()), too.
  *
  * On these epochs stand those of MPI-3, below: lock, fence, and post, start,
  * complete and wait.

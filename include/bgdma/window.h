@@ -222,15 +222,15 @@ BGDMA_API uint64_t bgdma_window_length(const struct bgdma_window *window,
  * @length: bytes, at least 1
  *
  * Others name it by its address in this process: accesses count in bytes from
- * 0. It has no gate of its own: epochs are of the window.
+ * 0. It is behind the window's gate: epochs are of all that is attached.
  *
  * Not collective. When it returns the others are told, as far as their FIFOs have
  * room, for which it waits: who synchronizes with this process in whatever way
  * may access it.
  *
  * Return: 0; -EINVAL; -EEXIST part of it is attached; -ENOSPC there are
- * BGDMA_ATTACHED_MAX pieces; what
- * bgdma_region_register() and bgdma_counter_alloc() return. If it fails nothing is
+ * BGDMA_ATTACHED_MAX pieces; what bgdma_region_register(), bgdma_gate_share() and
+ * bgdma_counter_alloc() return. If it fails nothing is
  * attached.
  */
 BGDMA_API int bgdma_window_attach(struct bgdma_window *window, void *addr,

@@ -192,7 +192,8 @@ static int attach_tell(struct bgdma_window *window, const struct attached *a,
 	return ret;
 }
 
-static struct attached *attached_new(struct bgdma_rma *rma, void *addr,
+/* Behind the window's gate before anybody else may use it. */
+static struct attached *attached_new(struct bgdma_window *window, void *addr,
 				     uint64_t length, int *ret)
 {
 	struct attached *a = calloc(1, sizeof(*a));
@@ -200,11 +201,13 @@ static struct attached *attached_new(struct bgdma_rma *rma, void *addr,
 	*ret = -ENOMEM;
 	if (!a)
 		return NULL;
-	a->grant = calloc(rma->size, sizeof(*a->grant));
+	a->grant = calloc(window->rma->size, sizeof(*a->grant));
 	if (a->grant)
-		*ret = bgdma_region_register(rma->ctx, addr, length,
+		*ret = bgdma_region_register(window->rma->ctx, addr, length,
 					     BGDMA_LOCAL_READ |
 					     BGDMA_LOCAL_WRITE, &a->region);
+	if (!*ret)
+		*ret = bgdma_gate_share(a->region, window->region);
 	if (*ret) {
 		attached_free(a, true);
 		return NULL;
@@ -230,7 +233,7 @@ int bgdma_window_attach(struct bgdma_window *window, void *addr,
 		return -EEXIST;
 	if (own->pieces >= BGDMA_ATTACHED_MAX)
 		return -ENOSPC;
-	a = attached_new(rma, addr, length, &ret);
+	a = attached_new(window, addr, length, &ret);
 	if (!a)
 		return ret;
 	/* Who is lost meanwhile is shut out of what is in the list. */

@@ -287,11 +287,8 @@ BGDMA_INLINE int put_take(struct bgdma_rma_epoch *e, struct bgdma_at to,
 	t->dest = e->node;
 	t->dest_ctx = e->ctx;
 	t->to = to;
-	/* Memory that was attached has no gate of its own. */
-	if (bgdma_likely(e->region)) {
-		e->puts++;
-		t->epoch = e->id;
-	}
+	e->puts++;
+	t->epoch = e->id;
 	return 0;
 }
 

@@ -144,7 +144,7 @@ static void get_describe(const struct bgdma_rma_epoch *e,
 	 * What we have sent to ourselves is a put of our own, and its epoch one
 	 * at the region that it goes to. Nothing keeps an owner out.
 	 */
-	if (e->region && e->target != e->rma->rank)
+	if (e->target != e->rma->rank)
 		t.epoch = e->id;
 	bgdma_desc_put(desc, &t);
 }
