@@ -341,6 +341,34 @@ TEST(epoch_traps_with_many_epochs)
 	EXPECT_TRUE(job_run(4, many, NULL, -1));
 }
 
+/* Who sets a handler while there are traps keeps it when there are none any more. */
+static void later_handler(int signal)
+{
+	(void)signal;
+}
+
+static int handler_of_others(uint32_t rank, uint32_t size, void *arg)
+{
+	struct sigaction now;
+	struct accessor a = { 0 };
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, trap_open(&a, BGDMA_TRAP_ALL));
+	require(signal(SIGSEGV, later_handler) != SIG_ERR);
+	require_is(0, bgdma_window_free(a.window));
+	require_is(0, sigaction(SIGSEGV, NULL, &now));
+	require(now.sa_handler == later_handler);
+	return member_close(&a.m);
+}
+
+TEST(epoch_traps_leave_the_handlers_of_others)
+{
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, handler_of_others, NULL, -1));
+}
+
 /* Elsewhere it is a fault as ever, for whoever was there before. */
 static sigjmp_buf back;
 

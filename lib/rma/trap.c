@@ -32,6 +32,7 @@ struct trap {
 static struct trap traps[TRAPS_MAX];
 static pthread_mutex_t traps_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction before;
+static bool installed;
 static unsigned int users;
 static unsigned int ends;		/* of traps */
 static _Thread_local unsigned int ends_seen
@@ -124,18 +125,24 @@ static int handler_install(void)
 		.sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_NODEFER,
 	};
 
-	if (users++)
+	if (users++ || installed)
 		return 0;
-	if (!sigaction(SIGSEGV, &action, &before))
+	installed = !sigaction(SIGSEGV, &action, &before);
+	if (installed)
 		return 0;
 	users--;
 	return -errno;
 }
 
+/* One that was set since then may call ours: both stay. */
 static void handler_remove(void)
 {
-	if (!--users)
-		(void)sigaction(SIGSEGV, &before, NULL);
+	struct sigaction now;
+
+	if (--users || sigaction(SIGSEGV, NULL, &now) ||
+	    !(now.sa_flags & SA_SIGINFO) || now.sa_sigaction != on_segv)
+		return;
+	installed = sigaction(SIGSEGV, &before, NULL);
 }
 
 static int trap_find_free(void)
