@@ -242,51 +242,72 @@ TEST(lock_that_is_refused)
 }
 
 /*
- * A gate has room for two epochs; a lock that may wait does so for room, too. In
- * the meantime the one that may not is refused.
+ * A window with room for one epoch of each process: all of them find room, wait in
+ * the order in which they came, and a second one of a process is refused at once.
  */
 static int crowded(uint32_t rank, uint32_t size, void *arg)
 {
 	const struct bgdma_window_attr window = {
-		.length = WINDOW, .epochs = 2,
+		.length = WINDOW, .epochs = 1,
 	};
+	uint32_t *stage = arg, *served = stage + 1;
+	struct bgdma_rma_epoch *e, *f;
 	struct accessor a = { 0 };
-	uint32_t *stage = arg, i;
+	uint32_t i;
 
-	(void)size;
 	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
 				       (struct bgdma_rma_attr){ 0 }, &window));
-	if (rank == 1 || rank == 2)
-		require_is(0, bgdma_window_lock(a.window, 0, 0));
-	require_is(0, bgdma_job_fence(a.m.job));
-	if (rank == 3) {
-		require_is(-EBUSY, bgdma_window_lock(a.window, 0,
-						     BGDMA_EPOCH_REFUSE));
-		store(stage, 1);
-		require_is(0, bgdma_window_lock(a.window, 0, 0));
-		require_is(1, a.troubles);
-		require_is(0, bgdma_window_unlock(a.window, 0));
-	} else if (rank == 1 || rank == 2) {
-		require(until(load(stage)));
-		usleep(20000 * rank);
-		require_is(0, bgdma_window_unlock(a.window, 0));
+	/* One after the other asks: the next when the one before is in line. */
+	if (!rank) {
+		for (i = 1; i < size; i++) {
+			require(until(at_gate(&a, NULL) == (int)i));
+			store(stage, i);
+		}
+		store(stage, size);
+		require(until(!at_gate(&a, NULL)));
+	} else {
+		require(until(load(stage) == rank - 1));
+		require_is(0, bgdma_epoch_begin(a.window, 0, 1,
+						BGDMA_EPOCH_EXCLUSIVE, &e));
+		require_is(-EBUSY, bgdma_epoch_begin(a.window, 0, 2, 0, &f));
+		require(until(load(stage) == size));
+		require_is(rank - 1, load(served));
+		store(served, rank);
+		require_is(0, bgdma_epoch_close(e));
 	}
-	for (i = 0; i < 20; i++) {
-		require_is(0, bgdma_window_lock(a.window, 0, i % 2 ? 0 :
-						BGDMA_EPOCH_EXCLUSIVE));
-		require_is(0, bgdma_window_unlock(a.window, 0));
-	}
-	require_is(rank == 3, a.troubles);
 	require_is(0, meet(&a));
+	require_is(0, a.troubles);
 	return accessor_close(&a);
 }
 
-TEST(ep1_a_lock_waits_for_room_at_the_gate)
+TEST(ep1_each_has_a_place_at_the_gate)
 {
-	uint32_t *stage = shared(sizeof(*stage));
+	uint32_t *stage = shared(2 * sizeof(*stage));
 
 	partition_new("5x1x1", "");
 	EXPECT_TRUE(job_run(5, crowded, stage, -1));
+}
+
+static int too_wide(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr window = {
+		.length = WINDOW, .epochs = BGDMA_EPOCHS_EACH + 1,
+	};
+	struct bgdma_window *none;
+	struct accessor a = { 0 };
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, accessor_open(&a));
+	require_is(-EINVAL, bgdma_window_create(a.rma, &window, &none));
+	return accessor_close(&a);
+}
+
+TEST(window_with_more_epochs_than_one_process_can_have)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, too_wide, NULL, -1));
 }
 
 /*

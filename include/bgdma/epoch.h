@@ -22,18 +22,18 @@ BGDMA_BEGIN_DECLS
  * bgdma_epoch_begin() - begin an epoch, and wait for its limitation (EP-1)
  * @window: window
  * @target: rank
- * @id: identifier, which no other open epoch of this process at the window has
+ * @id: identifier, which no other open epoch of this process has, at whatever window
  * @flags: BGDMA_EPOCH_*
  * @epoch: out: until bgdma_epoch_close()
  *
  * Limitations are given in the order asked: one that waits for an exclusive epoch
- * to end keeps back shared ones that come later, so that none starves. A gate that
- * has no room, see @epochs of struct bgdma_window_attr, is asked again and again;
- * those who wait for that are in no order.
+ * to end keeps back shared ones that come later, so that none starves. There is room
+ * at the gate for those of each process, see @epochs of struct bgdma_window_attr.
  *
  * Return: 0; -EEXIST the identifier is in use; -EBUSY with BGDMA_EPOCH_REFUSE:
- * another epoch holds the window, or the gate is full; without, this process has
- * BGDMA_EPOCHS_EACH epochs there already; -EHOSTDOWN; -ENOSPC no counter is left,
+ * another epoch holds the window; with or without: this process has as many there
+ * as it may, or there is no room, as can be in a job of more than BGDMA_EPOCHS_MAX
+ * processes; -EHOSTDOWN; -ENOSPC no counter is left,
  * of which an epoch needs one of each kind, and those of lock all, fence and start
  * one for each target that is accessed; -EINVAL; -ENOMEM.
  */
@@ -53,7 +53,7 @@ BGDMA_API int bgdma_epoch_begin(struct bgdma_window *window, uint32_t target,
  * -ESHUTDOWN that they are to stop, bgdma_epoch_closing() comes first, then they are
  * waited for, and then this.
  *
- * Return: 0; the first error that it had.
+ * Return: 0; the first error that it had; -EALREADY another thread closes it.
  */
 BGDMA_API int bgdma_epoch_close(struct bgdma_rma_epoch *epoch);
 
@@ -343,8 +343,9 @@ BGDMA_API int bgdma_epoch_update_sized(struct bgdma_rma_epoch *epoch,
  *
  * Each element is updated at once; integers by the target's engine. Logical
  * operators, and arithmetic on floating point, are made here, from fetched
- * elements and compare-and-swap: these calls return when it is done, and each
- * try counts as a put. So does a BGDMA_ATOMIC_CAS without @result.
+ * elements and compare-and-swap: these calls return when it is done, calls of other
+ * threads wait meanwhile, and each try counts as a put. So does a BGDMA_ATOMIC_CAS
+ * without @result.
  *
  * Return: as bgdma_epoch_put(); -ERANGE also outside of the regions of @local and
  * @result; -EINVAL also for what makes no sense, such as bitwise operators on

@@ -122,8 +122,9 @@ typedef void bgdma_race_fn(void *arg, const struct bgdma_race *race);
  * @length: bytes; 0: none
  * @unit: bytes that accesses to it count in; 0: 1
  * @dynamic: on all processes: no memory yet; see bgdma_window_attach()
- * @epochs: that can be at the gate at once, those that wait too; 0: as many as all
- *	processes can have, BGDMA_EPOCHS_EACH of each, up to BGDMA_EPOCHS_MAX
+ * @epochs: that each process can have at the gate at once, those that wait too; 0:
+ *	as many as can be: BGDMA_EPOCHS_EACH, or fewer if those of all are more than
+ *	BGDMA_EPOCHS_MAX
  * @trap: for development: accesses of this process itself are reported while
  *	epochs of others are open. Needs @addr and @length of whole pages. Each
  *	epoch waits until the memory is protected, which progress does: the

@@ -10,9 +10,6 @@
 
 #include "internal.h"
 
-#define PAUSE_NS	100000LL
-#define PAUSE_MAX_NS	10000000LL
-
 /* ---- Errors ------------------------------------------------------------ */
 
 void epoch_fail(struct bgdma_rma_epoch *e, uint32_t code)
@@ -32,8 +29,7 @@ void epoch_fail(struct bgdma_rma_epoch *e, uint32_t code)
 	if (e->code)
 		return;
 	e->code = code;
-	if (!e->patient || code != BGDMA_E_EPOCH_BUSY)
-		rma_trouble(e->rma, &trouble);
+	rma_trouble(e->rma, &trouble);
 }
 
 /* Nobody is there in whose gate it would be. */
@@ -311,6 +307,7 @@ static void epoch_init(struct bgdma_rma_epoch *e, struct bgdma_window *window,
 	e->length = peer->length;
 	e->queue = peer->queue;
 	e->closing = false;
+	e->ending = false;
 	e->acknowledged = false;
 	e->mark = 0;
 	e->mark_code = BGDMA_OK;
@@ -357,44 +354,38 @@ static int gate_send(struct bgdma_rma_epoch *e, enum bgdma_op op, uint8_t flags,
 	return bgdma_inj_submit(e->ch->fifo);
 }
 
-static bool id_in_use(const struct bgdma_window *window, uint32_t target,
-		      uint32_t id)
+static bool id_is_open(const struct bgdma_window *window, uint32_t id)
 {
 	const struct bgdma_rma_epoch *e;
 
 	for (e = window->open; e; e = e->next)
-		if (e->id == id &&
-		    (id < BGDMA_EPOCH_RESERVED || e->target == target))
+		if (e->id == id)
 			return true;
 	return false;
 }
 
-/* Whether a process has as many epochs at a gate as it may: it has to end one. */
-static bool is_limit(const struct bgdma_window *window, uint32_t target)
+/* With our rank it is unique in the group (EP-1): at whatever window or target. */
+static bool id_in_use(const struct bgdma_rma *rma, uint32_t id)
+{
+	const struct bgdma_window *window;
+
+	if (id >= BGDMA_EPOCH_RESERVED)
+		return false;
+	for (window = rma->windows; window; window = window->next)
+		if (id_is_open(window, id))
+			return true;
+	return false;
+}
+
+/* Whether we have as many at a gate as it has room for: who waits has to end one. */
+static bool is_full(const struct bgdma_window *window, uint32_t target)
 {
 	const struct bgdma_rma_epoch *e;
 	uint32_t n = 0;
 
 	for (e = window->open; e; e = e->next)
 		n += e->target == target;
-	return n > BGDMA_EPOCHS_EACH;
-}
-
-static bool never(void *arg)
-{
-	(void)arg;
-	return false;
-}
-
-/* Until a gate that was full may have room: nobody tells. */
-static int pause_longer(struct bgdma_rma *rma, int64_t *ns)
-{
-	int ret = bgdma_endpoint_wait_until(rma->ep, never, NULL, BGDMA_SLEEP,
-					    *ns);
-
-	if (*ns < PAUSE_MAX_NS)
-		*ns *= 2;
-	return ret == -ETIMEDOUT || ret == -EINTR ? 0 : ret;
+	return n >= window->peer[target].epochs;
 }
 
 /* With the lock: ask for the limitation. */
@@ -405,16 +396,16 @@ static int epoch_ask(struct bgdma_window *window, uint32_t target, uint32_t id,
 	uint8_t how = 0;
 	int ret;
 
-	if (id_in_use(window, target, id))
+	if (id_in_use(rma, id))
 		return -EEXIST;
 	if (rma->peer[target].down)
 		return -EHOSTDOWN;
+	if (is_full(window, target))
+		return -EBUSY;
 	ret = epoch_new(rma, target, epoch);
 	if (ret)
 		return ret;
 	epoch_init(*epoch, window, id);
-	(*epoch)->patient = !(flags & BGDMA_EPOCH_REFUSE) &&
-			    !is_limit(window, target);
 	if (flags & BGDMA_EPOCH_EXCLUSIVE)
 		how |= BGDMA_DESC_EXCLUSIVE;
 	if (!(flags & BGDMA_EPOCH_REFUSE))
@@ -425,16 +416,16 @@ static int epoch_ask(struct bgdma_window *window, uint32_t target, uint32_t id,
 	return ret;
 }
 
-/* @again: the gate was full, and it was not said to refuse. */
-static int epoch_try(struct bgdma_window *window, uint32_t target, uint32_t id,
-		     unsigned int flags, struct bgdma_rma_epoch **epoch,
-		     bool *again)
+int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
+		unsigned int flags, struct bgdma_rma_epoch **epoch)
 {
 	struct bgdma_rma *rma = window->rma;
 	struct bgdma_rma_epoch *e = NULL;
 	int ret;
 
-	*again = false;
+	if (target >= rma->size ||
+	    (flags & ~(BGDMA_EPOCH_EXCLUSIVE | BGDMA_EPOCH_REFUSE)))
+		return -EINVAL;
 	rma_lock(rma);
 	ret = epoch_ask(window, target, id, flags, &e);
 	rma_unlock(rma);
@@ -445,34 +436,12 @@ static int epoch_try(struct bgdma_window *window, uint32_t target, uint32_t id,
 	rma_channel_repair(e->ch);
 	if (!ret)
 		ret = rma_errno(e->code);
-	*again = e->patient && e->code == BGDMA_E_EPOCH_BUSY;
 	if (ret)
 		epoch_idle(e);
 	rma_unlock(rma);
 	if (!ret)
 		*epoch = e;
 	return ret;
-}
-
-int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
-		unsigned int flags, struct bgdma_rma_epoch **epoch)
-{
-	struct bgdma_rma *rma = window->rma;
-	int64_t pause = PAUSE_NS;
-	bool again;
-	int ret;
-
-	if (target >= rma->size ||
-	    (flags & ~(BGDMA_EPOCH_EXCLUSIVE | BGDMA_EPOCH_REFUSE)))
-		return -EINVAL;
-	for (;;) {
-		ret = epoch_try(window, target, id, flags, epoch, &again);
-		if (!again)
-			return ret;
-		ret = pause_longer(rma, &pause);
-		if (ret)
-			return ret;
-	}
 }
 
 int bgdma_epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
@@ -594,13 +563,28 @@ int epoch_close_end(struct bgdma_rma_epoch *e, int result, uint64_t *seq)
 	return result;
 }
 
+/* One thread closes an epoch: not one of two, and not one that is closed. */
+static bool close_claim(struct bgdma_rma_epoch *e)
+{
+	bool mine;
+
+	rma_lock(e->rma);
+	mine = e->window && !e->ending;
+	e->ending = true;
+	rma_unlock(e->rma);
+	return mine;
+}
+
 int bgdma_epoch_close(struct bgdma_rma_epoch *epoch)
 {
 	struct bgdma_rma *rma = epoch->rma;
 	struct channel *ch = epoch->ch;
 	uint64_t seq;
-	int ret = epoch_close_begin(epoch);
+	int ret;
 
+	if (!close_claim(epoch))
+		return -EALREADY;
+	ret = epoch_close_begin(epoch);
 	if (!ret)
 		ret = epoch_close_wait(epoch);
 	ret = epoch_close_end(epoch, ret, &seq);

@@ -63,7 +63,7 @@ struct bgdma_rma_epoch {
 	uint32_t get_handle, before_handle;
 	unsigned int phase;		/* how often these were swapped, mod 2 */
 	bool closing;
-	bool patient;			/* a gate that is full is asked again */
+	bool ending;			/* a thread has begun to close it */
 	bool acknowledged;		/* a CLOSE was sent */
 	uint64_t mark;			/* see mark.c; 0: none is under way */
 	uint64_t mark_gets;		/* that went before it */
@@ -97,6 +97,7 @@ struct window_peer {
 	uint32_t unit;
 	uint64_t length;
 	uint16_t queue;
+	uint8_t epochs;			/* that we may have there at once */
 	struct bgdma_rma_epoch *access;	/* of lock, fence or start */
 	bool beginning;			/* a thread waits for that */
 	bool locked;			/* it is a lock's */
@@ -310,6 +311,8 @@ int window_send_counted(struct bgdma_window *window, uint32_t dest,
 			const void *data, size_t length,
 			struct bgdma_counter *counter);
 bgdma_packet_fn on_window;
+/* Epochs that the gate has room for. */
+uint32_t window_epochs(const struct bgdma_window *window);
 struct bgdma_window *window_of_region(struct bgdma_rma *rma, uint32_t handle);
 /*
  * Let each process use a region of ours. To each by itself, so that it can be taken
@@ -378,7 +381,8 @@ struct part_wire {
 	__le32 region;
 	__le32 unit;
 	__le16 queue;
-	__le16 dynamic;
+	__u8 dynamic;
+	__u8 epochs;
 	__le64 length;
 };
 

@@ -309,12 +309,13 @@ static void trap_look(struct bgdma_window *window)
 	const struct bgdma_epoch *e;
 	struct bgdma_epoch *epochs;
 	struct trapped *t, *next, asks;
+	uint32_t room = window_epochs(window);
 	int count, i;
 
-	epochs = calloc(window->attr.epochs, sizeof(*epochs));
+	epochs = calloc(room, sizeof(*epochs));
 	if (!epochs)
 		return;
-	count = bgdma_gate_epochs(window->region, epochs, window->attr.epochs);
+	count = bgdma_gate_epochs(window->region, epochs, room);
 	for (t = window->trapped; count >= 0 && t; t = next) {
 		next = t->next;
 		if (!is_there(epochs, count, t))
