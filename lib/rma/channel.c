@@ -56,7 +56,7 @@ void rma_channel_repair(struct channel *ch)
 		if (!e || e->serial != sent.serial)
 			continue;
 		if (sent.kind == SENT_PUT)
-			e->failed++;
+			e->put_failed = true;
 		else if (sent.kind >= SENT_GET)
 			bgdma_counter_add(gets_counter(e, sent.kind - SENT_GET),
 					  -(int64_t)sent.count);

@@ -309,11 +309,11 @@ static void epoch_init(struct bgdma_rma_epoch *e, struct bgdma_window *window,
 	e->closing = false;
 	e->ending = false;
 	e->acknowledged = false;
+	e->put_failed = false;
 	e->mark = 0;
 	e->mark_code = BGDMA_OK;
 	e->code = BGDMA_OK;
 	e->puts = 0;
-	e->failed = 0;
 	e->failed_seq = 0;
 	e->gets = 0;
 	e->gets_done = 0;
@@ -504,14 +504,14 @@ int bgdma_epoch_closing(struct bgdma_rma_epoch *epoch)
 }
 
 /*
- * The put counter is sent when this engine is through with the puts: of those
- * that failed the target gets nothing, and waits for none. And after the gets,
- * which a target that has acknowledged would refuse.
+ * The put counter is sent when this engine is through with the puts: if some of them
+ * failed it is not, as nobody knows how many. A FIFO shows the first, and over a link
+ * those behind it may have been under way. What did not fail is at the target by
+ * then. And after the gets, which a target that has acknowledged would refuse.
  */
 int epoch_close_begin(struct bgdma_rma_epoch *e)
 {
 	struct gets_wait w = { .epoch = e, .serial = e->serial };
-	uint64_t puts;
 	int ret = bgdma_epoch_closing(e);
 
 	if (ret && ret != -EALREADY)
@@ -523,9 +523,8 @@ int epoch_close_begin(struct bgdma_rma_epoch *e)
 	if (ret)
 		return ret;
 	rma_lock(e->rma);
-	puts = e->puts - e->failed;
-	if (puts && !epoch_is_lost(e)) {
-		ret = gate_send(e, BGDMA_OP_EPOCH_CLOSE, 0, puts);
+	if (e->puts && !e->put_failed && !epoch_is_lost(e)) {
+		ret = gate_send(e, BGDMA_OP_EPOCH_CLOSE, 0, e->puts);
 		e->acknowledged = !ret;
 	}
 	rma_unlock(e->rma);

@@ -65,13 +65,13 @@ struct bgdma_rma_epoch {
 	bool closing;
 	bool ending;			/* a thread has begun to close it */
 	bool acknowledged;		/* a CLOSE was sent */
+	bool put_failed;		/* one, or more, did not get there */
 	uint64_t mark;			/* see mark.c; 0: none is under way */
 	uint64_t mark_gets;		/* that went before it */
 	uint32_t mark_code;		/* of what was refused */
 	uint32_t code;			/* enum bgdma_code of the first error */
 	unsigned int watchers;		/* threads that sleep on its counters */
 	uint64_t puts;			/* the put counter (EP-3) */
-	uint64_t failed;		/* puts that did not get there */
 	uint64_t gets;			/* since it began */
 	uint64_t gets_done;		/* of those, the first, at least */
 	uint64_t turn;			/* how many @before counts */
