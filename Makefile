@@ -4,6 +4,7 @@
 SERIES  ?= 6.12#    the Debian kernel of demo, shell and bench: 6.1 or 6.12
 FLAVOUR ?= cloud#   its flavour: cloud, generic or rt
 FILE    ?=#         what demo sends; default: the kernel image that it boots
+TABLE   ?=#         what processes of demo share: a key and a number in each line; default: /proc/meminfo
 BARRIERS ?= 1000000# back to back, at the end of demo: 10 minutes, if emulated
 SCENES  ?=#         of demo and demo-cluster; default: all, see there
 VM      ?= yes#     no: demo on this machine instead of a virtual one
@@ -154,13 +155,17 @@ check-prepare: deps-check kernels
 ifeq ($(VM),no)
 demo: module tools demos	## send FILE from one node to another in several ways, and more
 	@file=$(if $(FILE),'$(FILE)',/boot/vmlinuz-$$(uname -r)) && \
-		tools/vm/here env BGDMA_BARRIERS=$(BARRIERS) demo "$$file" $(SCENES)
+		tools/vm/here env BGDMA_BARRIERS=$(BARRIERS) \
+			$(if $(TABLE),BGDMA_TABLE='$(abspath $(TABLE))') \
+			demo "$$file" $(SCENES)
 else
 demo: modules tools demos
 	@file=$(if $(FILE),'$(FILE)',$$($(VMKERNEL) image $(SERIES) $(FLAVOUR))) && \
 		$(RUNVM) --timeout 0 $(TEXT) \
-			--add "$$file:/demo/$$(basename "$$file")" -- \
+			--add "$$file:/demo/$$(basename "$$file")" \
+			$(if $(TABLE),--add '$(TABLE):/demo.table') -- \
 			env BGDMA_BARRIERS=$(BARRIERS) \
+			$(if $(TABLE),BGDMA_TABLE=/demo.table) \
 			demo "/demo/$$(basename "$$file")" $(SCENES)
 endif
 

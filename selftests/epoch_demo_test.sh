@@ -8,11 +8,27 @@ if [ "$(id -u)" != 0 ] || [ ! -c /dev/bgdma ] ||
 	echo "1..0 # SKIP needs root, the module and the demonstration"
 	exit 4
 fi
-bgdma partition del demo 2>/dev/null
-told=$(demo-epoch 2>&1)
-code=$?
-echo "1..1"
-[ $code -eq 0 ] && echo "ok 1 ep1 ep4 ep8 epoch" ||
-	echo "not ok 1 ep1 ep4 ep8 epoch"
-echo "$told" | sed 's/^/# /'
-exit $code
+
+result=0
+n=0
+# shows NAME [TABLE]
+shows() {
+	name=$1
+	shift
+	n=$((n + 1))
+	bgdma partition del demo 2>/dev/null
+	told=$(demo-epoch "$@" 2>&1)
+	code=$?
+	[ $code -eq 0 ] && echo "ok $n ep1 ep4 ep8 $name" ||
+		echo "not ok $n ep1 ep4 ep8 $name"
+	echo "$told" | sed 's/^/# /'
+	[ $code -eq 0 ] || result=1
+}
+
+table=$(mktemp) || exit 1
+printf 'apples 5\npears 70 of them\n' >"$table"
+echo "1..2"
+shows epoch
+shows "epoch with an own table" "$table"
+rm "$table"
+exit $result

@@ -3,7 +3,10 @@
 # A table in the window of one process, and three others who share it; one of
 # them is killed in an epoch. Works with busybox, too.
 #
-#	demo-epoch
+#	demo-epoch [TABLE]
+#
+# TABLE has a key and a number in each line; else that of BGDMA_TABLE in the
+# environment, or /proc/meminfo.
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tools/demos/nodes.sh
@@ -12,7 +15,7 @@ dir=$(mktemp -d) || exit 1
 nodes_new 4x1x1 || exit 1
 export BGDMA_SIZE=4 BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
 mkdir "$dir/job"
-cat /proc/meminfo >"$dir/table"
+cat "${1:-${BGDMA_TABLE:-/proc/meminfo}}" >"$dir/table" || exit 1
 first=$(awk 'NR == 1 { print $2 }' "$dir/table")
 
 echo "epoch: one target, three origins, and $(wc -l <"$dir/table") keys"
