@@ -141,9 +141,10 @@ uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-void report_region(const char *name, unsigned int ops)
+void report_region(const char *name, unsigned int ops, uint64_t ns)
 {
-	printf("{\"region\":\"%s\",\"ops\":%u}\n", name, ops);
+	printf("{\"region\":\"%s\",\"ops\":%u,\"ns\":%.1f}\n", name, ops,
+	       (double)ns / ops);
 	fflush(stdout);
 }
 

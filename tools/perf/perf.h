@@ -80,7 +80,7 @@ void pin_to(int cpu);
 uint64_t now_ns(void);
 
 /* One line of JSON for the host; the plugin's numbers come apart. */
-void report_region(const char *name, unsigned int ops);
+void report_region(const char *name, unsigned int ops, uint64_t ns);
 void report_ns(const char *name, unsigned int pair, uint64_t ns,
 	       uint64_t ops);
 void report_number(const char *name, uint64_t value);
@@ -99,13 +99,15 @@ void report_tool(const char *name, const char *command);
 #define count(name, n, fn)						\
 do {									\
 	unsigned int count_i;						\
+	uint64_t count_from;						\
 									\
 	fn(n);								\
 	for (count_i = 0; count_i < runs(REGIONS); count_i++) {		\
+		count_from = now_ns();					\
 		MARK(MARK_BEGIN);					\
 		fn(n);							\
 		MARK(MARK_END);						\
-		report_region(name, n);					\
+		report_region(name, n, now_ns() - count_from);		\
 	}								\
 } while (0)
 

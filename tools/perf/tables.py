@@ -69,6 +69,11 @@ def of_loss(found):
     of_both("one frame in a hundred is lost, MTU 9000", found)
 
 
+def of_onesided(found):
+    """The step onesided."""
+    of_both("8 bytes, one-sided", found)
+
+
 def of_barriers(found):
     """The step barrier."""
     of_both("barriers", found)
@@ -139,6 +144,7 @@ def tell(figures):
                          (counted, of_instructions),
                          (figures.get("nanoseconds"), of_times),
                          (figures.get("messages"), of_messages),
+                         (figures.get("onesided"), of_onesided),
                          (figures.get("barrier"), of_barriers),
                          (figures.get("collectives"), of_collectives),
                          (figures.get("links"), of_links),
