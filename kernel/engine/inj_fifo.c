@@ -166,11 +166,12 @@ int bgdma_inj_clear(struct bgdma_inj_fifo *fifo, bool flush)
 	if (flush || READ_ONCE(fifo->rec->code) == BGDMA_E_INDEX)
 		WRITE_ONCE(s->head, tail);
 	bgdma_ring_set_head(fifo->kern, s->head);
-	bgdma_inj_ended(fifo);
 	spin_lock(&s->ctx->event_lock);
 	bgdma_stream_error(s, false);
 	bgdma_record_hide(s->ctx, fifo->rec, s->ctx->kctl->inj_error, s->id);
 	spin_unlock(&s->ctx->event_lock);
+	/* Of what was on its way over links another may have failed. */
+	bgdma_inj_ended(fifo);
 	bgdma_stream_disown(s);
 	bgdma_stream_wake(s);
 	return 0;

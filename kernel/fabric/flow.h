@@ -151,6 +151,7 @@ struct bgdma_room {
  * @head: of @sent, next to be used
  * @tail: of @sent, the oldest
  * @issued: descriptors that have begun
+ * @failing: some of @sent have failed, and end when the FIFO shows no other
  * @met: whom the last transfer came to, by bgdma_sent_whom(); 0: none did
  * @ready: frames to be handed to links
  * @spare: frames that are not in use
@@ -181,6 +182,7 @@ struct bgdma_tx {
 	u32 head;
 	u32 tail;
 	u64 issued;
+	bool failing;
 	u64 met;
 	struct sk_buff_head ready;
 	struct sk_buff_head spare;
@@ -583,6 +585,7 @@ void bgdma_sent_unanswered(struct bgdma_tx *tx, u32 rank, u32 code);
 void bgdma_sent_lost(struct bgdma_tx *tx, const struct sk_buff *skb, u32 code,
 		     u64 offset, u64 bound);
 void bgdma_sent_publish(struct bgdma_tx *tx);
+void bgdma_sent_cleared(struct bgdma_tx *tx);
 bool bgdma_sent_asked(struct bgdma_tx *tx, u32 rank);
 void bgdma_sent_orphan(struct bgdma_tx *tx);
 

@@ -55,6 +55,7 @@ void bgdma_remote_ended(struct bgdma_stream *s)
 	spin_lock(&s->tx->lock);
 	s->tx->issued = s->head - s->x.active;
 	bgdma_sent_given_up(s->tx);
+	bgdma_sent_cleared(s->tx);
 	bgdma_sent_publish(s->tx);
 	spin_unlock(&s->tx->lock);
 }

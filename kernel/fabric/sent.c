@@ -87,11 +87,26 @@ void bgdma_sent_publish(struct bgdma_tx *tx)
 	bgdma_inj_publish(container_of(tx->s, struct bgdma_inj_fifo, s), done);
 }
 
+/*
+ * A FIFO shows one failure at a time, and none has ended that nobody can have seen:
+ * the next ends when that was cleared.
+ */
+static bool bgdma_sent_has_to_wait(struct bgdma_tx *tx,
+				   const struct bgdma_sent *sent)
+{
+	if (!sent->code || sent->told || sent->given_up ||
+	    tx->s->kind != BGDMA_KIND_INJ_FIFO ||
+	    !test_bit(BGDMA_STREAM_ERROR, &tx->s->flags))
+		return false;
+	tx->failing = true;
+	return true;
+}
+
 /* A transfer that is over ends; its stream does not show it yet. */
 static void bgdma_sent_end(struct bgdma_tx *tx, struct bgdma_sent *sent)
 {
 	if (!sent->whole || sent->packets || sent->ended ||
-	    (sent->fetched && !sent->code))
+	    (sent->fetched && !sent->code) || bgdma_sent_has_to_wait(tx, sent))
 		return;
 	sent->ended = true;
 	if (sent->asked)
@@ -119,6 +134,24 @@ void bgdma_sent_check(struct bgdma_tx *tx, struct bgdma_sent *sent)
 {
 	bgdma_sent_end(tx, sent);
 	bgdma_sent_publish(tx);
+}
+
+/**
+ * bgdma_sent_cleared() - a FIFO may show no failure any more: the next one
+ * @tx: of its stream
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_sent_cleared(struct bgdma_tx *tx)
+{
+	u32 i;
+
+	lockdep_assert_held(&tx->lock);
+	if (likely(!tx->failing))
+		return;
+	tx->failing = false;
+	for (i = tx->tail; i != tx->head; i++)
+		bgdma_sent_end(tx, bgdma_sent_at(tx, i));
 }
 
 /* So many bytes of it have come. */
