@@ -43,7 +43,7 @@ BGDMA_API int bgdma_gate_create(struct bgdma_region *region, uint32_t epochs,
  * @with: region of the same context, which has a gate that was made for it
  *
  * Epochs are begun at @with, keep others out of both, and puts to both count. When
- * @with is freed, nothing goes into @region any more.
+ * @with is freed, nothing of others goes into @region any more.
  *
  * Thread safety: any thread.
  * Return: 0; -EEXIST @region has a gate; -ENOENT @with has none of its own;

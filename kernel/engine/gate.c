@@ -341,9 +341,7 @@ static void bgdma_gate_shut(struct bgdma_region_gate *gate)
 	list_splice_tail_init(&gate->queue, &out);
 	spin_unlock(&gate->lock);
 	bgdma_gate_broken(gate, &out, code, false);
-	cancel_delayed_work_sync(&gate->work);
 	list_del_rcu(&gate->node);
-	gate->ctx->n_gates--;
 }
 
 /**
@@ -363,10 +361,15 @@ void bgdma_gate_free(struct bgdma_region *region)
 	lockdep_assert_held(&gate->ctx->lock);
 	if (gate->region == region)
 		bgdma_gate_shut(gate);
-	/* Also where a member of a group was told, or a slice leaves. */
+	/* Who waits for this region is told; others wait again. */
+	bgdma_waiters_wake(&gate->waiters);
+	if (--gate->users)
+		return;
+	/* Slices of others that share it may have left it just now. */
 	bgdma_waiters_end(&gate->waiters);
-	if (!--gate->users)
-		kvfree_rcu(gate, rcu);
+	cancel_delayed_work_sync(&gate->work);
+	gate->ctx->n_gates--;
+	kvfree_rcu(gate, rcu);
 }
 
 static void bgdma_gate_show(const struct bgdma_gate_epoch *e,

@@ -1127,8 +1127,8 @@ struct bgdma_class_unbind {
  * The region has its gate until it is freed. Epochs are begun by those whom
  * BGDMA_RIGHT_EPOCH is granted, and by the owner; at a gate that is shared they
  * name the region that it was made for, keep others out of all of them, and puts
- * to any of them count. When that region is freed nothing goes into the others any
- * more. ENOENT no such region, or @with has no gate of its own; EEXIST;
+ * to any of them count. When that region is freed nothing of others goes into the
+ * rest any more. ENOENT no such region, or @with has no gate of its own; EEXIST;
  * ENOSPC BGDMA_GATES_MAX are there; ENOMEM.
  */
 struct bgdma_gate {
