@@ -320,6 +320,7 @@ TEST(x3_window_that_grows_when_one_has_died)
 struct detaching {
 	uint32_t stage;
 	bool puts;
+	bool two;			/* epochs */
 };
 
 /* In an epoch of accesses that the engine has not looked at. */
@@ -347,6 +348,28 @@ static int detached_under(struct accessor *a, struct detaching *d)
 	return 0;
 }
 
+/* The same in two epochs, whose puts go in turn: each hears that some failed. */
+static int detached_under_two(struct accessor *a, struct detaching *d)
+{
+	struct bgdma_access_attr attr = access_at(a, 0, 4096,
+						  (uintptr_t)memory);
+	struct bgdma_rma_epoch *e[2];
+	uint32_t i;
+
+	for (i = 0; i < 2; i++)
+		require_is(0, bgdma_epoch_begin(a->window, 1, i + 1, 0, &e[i]));
+	attr.more = true;
+	for (i = 0; i < UNDER_WAY; i++)
+		require_is(0, bgdma_epoch_put(e[i % 2], &attr));
+	store(&d->stage, 1);
+	require(until(load(&d->stage) == 2));
+	for (i = 0; i < 2; i++)
+		require(bgdma_epoch_flush(e[i]) < 0);
+	for (i = 0; i < 2; i++)
+		require(bgdma_epoch_close(e[i]) < 0);
+	return 0;
+}
+
 /* The close fails; what is attached again can be accessed, and nobody hangs. */
 static int detaching(uint32_t rank, uint32_t size, void *arg)
 {
@@ -365,7 +388,8 @@ static int detaching(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, bgdma_window_detach(a.window, memory));
 		store(&d->stage, 2);
 	} else {
-		require_is(0, detached_under(&a, d));
+		require_is(0, d->two ? detached_under_two(&a, d) :
+					detached_under(&a, d));
 	}
 	require_is(0, meet(&a));
 	if (rank == 1)
@@ -388,6 +412,8 @@ TEST(x3_window_that_shrinks_in_an_epoch)
 	partition_new("2x1x1", "poll-ns 0");
 	EXPECT_TRUE(job_run(2, detaching, d, -1));
 	*d = (struct detaching){ .puts = true };
+	EXPECT_TRUE(job_run(2, detaching, d, -1));
+	*d = (struct detaching){ .two = true };
 	EXPECT_TRUE(job_run(2, detaching, d, -1));
 }
 

@@ -73,7 +73,10 @@ static int too_many(uint32_t rank, uint32_t size, void *arg)
 			require_is(0, bgdma_epoch_begin(a.window, 1, i + 1, 0,
 							&e[i]));
 		require_is(-EBUSY, bgdma_epoch_begin(a.window, 1, 99, 0, &f));
-		require_is(0, a.troubles);
+		require_is(1, a.troubles);
+		require_is(BGDMA_E_EPOCH_BUSY, a.last.code);
+		require_is(1, a.last.rank);
+		require_is(99, a.last.epoch);
 		for (i = 0; i < BGDMA_EPOCHS_EACH; i++)
 			require_is(0, bgdma_epoch_close(e[i]));
 		require_is(0, bgdma_epoch_begin(a.window, 1, 99, 0, &f));

@@ -27,13 +27,13 @@ BGDMA_BEGIN_DECLS
  * @epoch: out: until bgdma_epoch_close()
  *
  * Limitations are given in the order asked: one that waits for an exclusive epoch
- * to end keeps back shared ones that come later, so that none starves. There is room
- * at the gate for those of each process, see @epochs of struct bgdma_window_attr.
+ * to end keeps back shared ones that come later, so that none starves. The gate has
+ * room for BGDMA_EPOCHS_EACH of each process, up to BGDMA_EPOCHS_MAX of all.
  *
  * Return: 0; -EEXIST the identifier is in use; -EBUSY with BGDMA_EPOCH_REFUSE:
  * another epoch holds the window; with or without: this process has as many there
- * as it may, or there is no room, as can be in a job of more than BGDMA_EPOCHS_MAX
- * processes; -EHOSTDOWN; -ENOSPC no counter is left,
+ * as it may, or there is no room, as can be in a job of more than 256 processes;
+ * -EHOSTDOWN; -ENOSPC no counter is left,
  * of which an epoch needs one of each kind, and those of lock all, fence and start
  * one for each target that is accessed; -EINVAL; -ENOMEM.
  */
@@ -53,7 +53,8 @@ BGDMA_API int bgdma_epoch_begin(struct bgdma_window *window, uint32_t target,
  * -ESHUTDOWN that they are to stop, bgdma_epoch_closing() comes first, then they are
  * waited for, and then this.
  *
- * Return: 0; the first error that it had; -EALREADY another thread closes it.
+ * Return: 0; the first error that it had; -EALREADY another thread is closing it;
+ * -EINVAL it is that of a lock, a fence or a start.
  */
 BGDMA_API int bgdma_epoch_close(struct bgdma_rma_epoch *epoch);
 

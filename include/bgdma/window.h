@@ -122,9 +122,6 @@ typedef void bgdma_race_fn(void *arg, const struct bgdma_race *race);
  * @length: bytes; 0: none
  * @unit: bytes that accesses to it count in; 0: 1
  * @dynamic: on all processes: no memory yet; see bgdma_window_attach()
- * @epochs: that each process can have at the gate at once, those that wait too; 0:
- *	as many as can be: BGDMA_EPOCHS_EACH, or fewer if those of all are more than
- *	BGDMA_EPOCHS_MAX
  * @trap: for development: accesses of this process itself are reported while
  *	epochs of others are open. Needs @addr and @length of whole pages. Each
  *	epoch waits until the memory is protected, which progress does: the
@@ -140,7 +137,6 @@ struct bgdma_window_attr {
 	uint64_t length;
 	uint32_t unit;
 	bool dynamic;
-	uint32_t epochs;
 	enum bgdma_window_trap trap;
 	bgdma_race_fn *race;
 	void *arg;

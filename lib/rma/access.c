@@ -88,20 +88,21 @@ int accesses_close(struct bgdma_window *window)
 	/* Each stage at all targets before the next: they go on meanwhile. */
 	for (i = 0; i < size; i++) {
 		peer = &window->peer[i];
-		if (peer->access)
-			peer->result = epoch_close_begin(peer->access);
+		peer->closing = bgdma_load_acquire(&peer->access);
+		if (peer->closing)
+			peer->result = epoch_close_begin(peer->closing);
 	}
 	for (i = 0; i < size; i++) {
 		peer = &window->peer[i];
-		if (peer->access && !peer->result)
-			peer->result = epoch_close_wait(peer->access);
+		if (peer->closing && !peer->result)
+			peer->result = epoch_close_wait(peer->closing);
 	}
 	for (i = 0; i < size; i++) {
 		peer = &window->peer[i];
 		peer->end = 0;
-		if (!peer->access)
+		if (!peer->closing)
 			continue;
-		ret = epoch_close_end(peer->access, peer->result, &peer->end);
+		ret = epoch_close_end(peer->closing, peer->result, &peer->end);
 		peer->access = NULL;
 		if (ret && !first)
 			first = ret;
@@ -137,6 +138,7 @@ int bgdma_window_unlock(struct bgdma_window *window, uint32_t target)
 {
 	struct bgdma_rma_epoch *e = NULL;
 	struct window_peer *peer;
+	int ret;
 
 	if (target >= window->rma->size)
 		return -ENOLCK;
@@ -145,12 +147,18 @@ int bgdma_window_unlock(struct bgdma_window *window, uint32_t target)
 	/* Others may be of a fence. */
 	if (peer->locked) {
 		e = peer->access;
-		peer->access = NULL;
 		peer->locked = false;
-		window->locks--;
 	}
 	rma_unlock(window->rma);
-	return e ? bgdma_epoch_close(e) : -ENOLCK;
+	if (!e)
+		return -ENOLCK;
+	ret = epoch_close(e);
+	/* Until then another lock would have its identifier. */
+	rma_lock(window->rma);
+	peer->access = NULL;
+	window->locks--;
+	rma_unlock(window->rma);
+	return ret;
 }
 
 int bgdma_window_lock_all(struct bgdma_window *window)

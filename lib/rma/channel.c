@@ -55,9 +55,7 @@ void rma_channel_repair(struct channel *ch)
 		e = sent.epoch;
 		if (!e || e->serial != sent.serial)
 			continue;
-		if (sent.kind == SENT_PUT)
-			e->put_failed = true;
-		else if (sent.kind >= SENT_GET)
+		if (sent.kind >= SENT_GET)
 			bgdma_counter_add(gets_counter(e, sent.kind - SENT_GET),
 					  -(int64_t)sent.count);
 		e->failed_seq = record.desc_seq + 1;

@@ -309,7 +309,6 @@ static void epoch_init(struct bgdma_rma_epoch *e, struct bgdma_window *window,
 	e->closing = false;
 	e->ending = false;
 	e->acknowledged = false;
-	e->put_failed = false;
 	e->mark = 0;
 	e->mark_code = BGDMA_OK;
 	e->code = BGDMA_OK;
@@ -354,38 +353,27 @@ static int gate_send(struct bgdma_rma_epoch *e, enum bgdma_op op, uint8_t flags,
 	return bgdma_inj_submit(e->ch->fifo);
 }
 
-static bool id_is_open(const struct bgdma_window *window, uint32_t id)
+static const struct bgdma_rma_epoch *
+epoch_find(const struct bgdma_window *window, uint32_t id)
 {
-	const struct bgdma_rma_epoch *e;
+	const struct bgdma_rma_epoch *e = window->open;
 
-	for (e = window->open; e; e = e->next)
-		if (e->id == id)
-			return true;
-	return false;
+	while (e && e->id != id)
+		e = e->next;
+	return e;
 }
 
 /* With our rank it is unique in the group (EP-1): at whatever window or target. */
 static bool id_in_use(const struct bgdma_rma *rma, uint32_t id)
 {
-	const struct bgdma_window *window;
+	const struct bgdma_window *window = rma->windows;
 
+	/* MPI's have the same at all targets: see access_begin(). */
 	if (id >= BGDMA_EPOCH_RESERVED)
 		return false;
-	for (window = rma->windows; window; window = window->next)
-		if (id_is_open(window, id))
-			return true;
-	return false;
-}
-
-/* Whether we have as many at a gate as it has room for: who waits has to end one. */
-static bool is_full(const struct bgdma_window *window, uint32_t target)
-{
-	const struct bgdma_rma_epoch *e;
-	uint32_t n = 0;
-
-	for (e = window->open; e; e = e->next)
-		n += e->target == target;
-	return n >= window->peer[target].epochs;
+	while (window && !epoch_find(window, id))
+		window = window->next;
+	return window;
 }
 
 /* With the lock: ask for the limitation. */
@@ -400,8 +388,6 @@ static int epoch_ask(struct bgdma_window *window, uint32_t target, uint32_t id,
 		return -EEXIST;
 	if (rma->peer[target].down)
 		return -EHOSTDOWN;
-	if (is_full(window, target))
-		return -EBUSY;
 	ret = epoch_new(rma, target, epoch);
 	if (ret)
 		return ret;
@@ -434,7 +420,10 @@ int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
 	ret = epoch_wait(e, sync_there, e);
 	rma_lock(rma);
 	rma_channel_repair(e->ch);
-	if (!ret)
+	/* Nobody waits for it any more: it gives its place at the gate up. */
+	if (ret)
+		(void)gate_send(e, BGDMA_OP_EPOCH_END, 0, 0);
+	else
 		ret = rma_errno(e->code);
 	if (ret)
 		epoch_idle(e);
@@ -504,10 +493,10 @@ int bgdma_epoch_closing(struct bgdma_rma_epoch *epoch)
 }
 
 /*
- * The put counter is sent when this engine is through with the puts: if some of them
- * failed it is not, as nobody knows how many. A FIFO shows the first, and over a link
- * those behind it may have been under way. What did not fail is at the target by
- * then. And after the gets, which a target that has acknowledged would refuse.
+ * The put counter is sent when this engine is through with the puts, and after the
+ * gets, which a target that has acknowledged would refuse. An epoch that has an
+ * error just ends: what did not fail is at the target by then, and of what failed
+ * the target gets nothing that it could wait for.
  */
 int epoch_close_begin(struct bgdma_rma_epoch *e)
 {
@@ -523,7 +512,7 @@ int epoch_close_begin(struct bgdma_rma_epoch *e)
 	if (ret)
 		return ret;
 	rma_lock(e->rma);
-	if (e->puts && !e->put_failed && !epoch_is_lost(e)) {
+	if (e->puts && !e->code && !epoch_is_lost(e)) {
 		ret = gate_send(e, BGDMA_OP_EPOCH_CLOSE, 0, e->puts);
 		e->acknowledged = !ret;
 	}
@@ -574,22 +563,28 @@ static bool close_claim(struct bgdma_rma_epoch *e)
 	return mine;
 }
 
-int bgdma_epoch_close(struct bgdma_rma_epoch *epoch)
+int epoch_close(struct bgdma_rma_epoch *e)
 {
-	struct bgdma_rma *rma = epoch->rma;
-	struct channel *ch = epoch->ch;
+	struct bgdma_rma *rma = e->rma;
+	struct channel *ch = e->ch;
 	uint64_t seq;
 	int ret;
 
-	if (!close_claim(epoch))
+	if (!close_claim(e))
 		return -EALREADY;
-	ret = epoch_close_begin(epoch);
+	ret = epoch_close_begin(e);
 	if (!ret)
-		ret = epoch_close_wait(epoch);
-	ret = epoch_close_end(epoch, ret, &seq);
+		ret = epoch_close_wait(e);
+	ret = epoch_close_end(e, ret, &seq);
 	/* Whom we tell of it may begin one at once, and be refused (EP-6). */
 	(void)rma_channel_wait(rma, ch, seq);
 	return ret;
+}
+
+int bgdma_epoch_close(struct bgdma_rma_epoch *epoch)
+{
+	/* That of a lock, fence or start ends with it. */
+	return epoch->id < BGDMA_EPOCH_RESERVED ? epoch_close(epoch) : -EINVAL;
 }
 
 void bgdma_epoch_info_sized(struct bgdma_rma_epoch *epoch,

@@ -65,7 +65,6 @@ struct bgdma_rma_epoch {
 	bool closing;
 	bool ending;			/* a thread has begun to close it */
 	bool acknowledged;		/* a CLOSE was sent */
-	bool put_failed;		/* one, or more, did not get there */
 	uint64_t mark;			/* see mark.c; 0: none is under way */
 	uint64_t mark_gets;		/* that went before it */
 	uint32_t mark_code;		/* of what was refused */
@@ -97,8 +96,8 @@ struct window_peer {
 	uint32_t unit;
 	uint64_t length;
 	uint16_t queue;
-	uint8_t epochs;			/* that we may have there at once */
 	struct bgdma_rma_epoch *access;	/* of lock, fence or start */
+	struct bgdma_rma_epoch *closing; /* the same, while all are closed */
 	bool beginning;			/* a thread waits for that */
 	bool locked;			/* it is a lock's */
 	int result;			/* of closing it, so far */
@@ -225,6 +224,8 @@ int epoch_wait(struct bgdma_rma_epoch *e, bool (*there)(void *arg), void *arg);
 int get_counter_create(struct bgdma_rma_epoch *e,
 		       struct bgdma_counter **counter);
 /* The stages of a close: several epochs go through each together. */
+/* One of the application's, or a lock's. */
+int epoch_close(struct bgdma_rma_epoch *e);
 int epoch_close_begin(struct bgdma_rma_epoch *e);
 int epoch_close_wait(struct bgdma_rma_epoch *e);
 int epoch_close_end(struct bgdma_rma_epoch *e, int result, uint64_t *seq);
@@ -311,8 +312,8 @@ int window_send_counted(struct bgdma_window *window, uint32_t dest,
 			const void *data, size_t length,
 			struct bgdma_counter *counter);
 bgdma_packet_fn on_window;
-/* Epochs that the gate has room for. */
-uint32_t window_epochs(const struct bgdma_window *window);
+/* Epochs that a gate has room for. */
+uint32_t window_epochs(const struct bgdma_rma *rma);
 struct bgdma_window *window_of_region(struct bgdma_rma *rma, uint32_t handle);
 /*
  * Let each process use a region of ours. To each by itself, so that it can be taken
@@ -381,8 +382,7 @@ struct part_wire {
 	__le32 region;
 	__le32 unit;
 	__le16 queue;
-	__u8 dynamic;
-	__u8 epochs;
+	__le16 dynamic;
 	__le64 length;
 };
 

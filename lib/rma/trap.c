@@ -78,15 +78,25 @@ static bool trap_catches(const struct trap *trap, const char *at,
 	return true;
 }
 
+static bool is_function(const struct sigaction *action)
+{
+	return action->sa_flags & SA_SIGINFO ||
+	       (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
+}
+
 /* Not ours: as if we were not there. */
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
-	if (before.sa_flags & SA_SIGINFO)
+	if (before.sa_flags & SA_SIGINFO) {
 		before.sa_sigaction(signal, info, context);
-	else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+	} else if (is_function(&before)) {
 		before.sa_handler(signal);
-	else
+	} else if (before.sa_handler == SIG_DFL || info->si_code > 0) {
+		/* A fault comes again; what somebody has sent does not. */
 		(void)sigaction(signal, &before, NULL);
+		if (info->si_code <= 0)
+			(void)raise(signal);
+	}
 }
 
 /*
@@ -125,11 +135,20 @@ static int handler_install(void)
 		.sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_NODEFER,
 	};
 
-	if (users++ || installed)
+	struct sigaction now;
+
+	if (users++)
 		return 0;
-	installed = !sigaction(SIGSEGV, &action, &before);
-	if (installed)
+	if (sigaction(SIGSEGV, NULL, &now))
+		goto fail;
+	/* Somebody's who calls ours, see handler_remove(). */
+	if (installed && is_function(&now))
 		return 0;
+	if (sigaction(SIGSEGV, &action, &before))
+		goto fail;
+	installed = true;
+	return 0;
+fail:
 	users--;
 	return -errno;
 }
@@ -309,7 +328,7 @@ static void trap_look(struct bgdma_window *window)
 	const struct bgdma_epoch *e;
 	struct bgdma_epoch *epochs;
 	struct trapped *t, *next, asks;
-	uint32_t room = window_epochs(window);
+	uint32_t room = window_epochs(window->rma);
 	int count, i;
 
 	epochs = calloc(room, sizeof(*epochs));

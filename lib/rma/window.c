@@ -102,7 +102,7 @@ static int on_part(struct bgdma_window *window, uint32_t rank,
 		return -EBADMSG;
 	memcpy(&wire, bgdma_packet_data(packet), sizeof(wire));
 	if (__le32_to_cpu(wire.status) >= ERRNOS ||
-	    wire.dynamic > 1 || wire.epochs > BGDMA_EPOCHS_EACH)
+	    __le16_to_cpu(wire.dynamic) > 1)
 		return -EBADMSG;
 	peer->told = true;
 	peer->status = -(int)__le32_to_cpu(wire.status);
@@ -110,8 +110,7 @@ static int on_part(struct bgdma_window *window, uint32_t rank,
 	peer->unit = __le32_to_cpu(wire.unit);
 	peer->length = __le64_to_cpu(wire.length);
 	peer->queue = __le16_to_cpu(wire.queue);
-	peer->dynamic = wire.dynamic;
-	peer->epochs = wire.epochs;
+	peer->dynamic = __le16_to_cpu(wire.dynamic);
 	return 0;
 }
 
@@ -161,21 +160,12 @@ int on_window(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 /* ---- The own part ------------------------------------------------------ */
 
 /*
- * As many for each process, so that none finds the gate full because of others; but
- * in a job that is larger than a gate.
+ * As many as the engine lets each process have, so that none finds it full because
+ * of others; but in a job that is too large for that.
  */
-static uint32_t epochs_default(const struct bgdma_rma *rma)
+uint32_t window_epochs(const struct bgdma_rma *rma)
 {
-	uint32_t each = BGDMA_EPOCHS_MAX / rma->size;
-
-	if (each > BGDMA_EPOCHS_EACH)
-		return BGDMA_EPOCHS_EACH;
-	return each ? each : 1;
-}
-
-uint32_t window_epochs(const struct bgdma_window *window)
-{
-	uint64_t all = (uint64_t)window->attr.epochs * window->rma->size;
+	uint64_t all = (uint64_t)rma->size * BGDMA_EPOCHS_EACH;
 
 	return all < BGDMA_EPOCHS_MAX ? (uint32_t)all : BGDMA_EPOCHS_MAX;
 }
@@ -277,17 +267,13 @@ static int part_create(struct bgdma_window *window)
 
 	if (!a->unit)
 		a->unit = 1;
-	if (a->epochs > epochs_default(rma))
-		return -EINVAL;
-	if (!a->epochs)
-		a->epochs = epochs_default(rma);
 	if (a->trap > BGDMA_TRAP_ALL || (a->dynamic && (a->length || a->trap)))
 		return -EINVAL;
 	ret = region_create(window);
 	if (!ret && a->trap)
 		ret = trap_create(window);
 	if (!ret)
-		ret = bgdma_gate_create(window->region, window_epochs(window),
+		ret = bgdma_gate_create(window->region, window_epochs(rma),
 					a->trap ? BGDMA_GATE_ASK : 0);
 	if (!ret)
 		ret = rma_expose(rma, window->region, BGDMA_RIGHT_READ |
@@ -320,9 +306,8 @@ static int parts_send(struct bgdma_window *window, int status)
 				bgdma_region_handle(window->region) : 0),
 		.unit = __cpu_to_le32(a->unit),
 		.queue = __cpu_to_le16(bgdma_rgq_id(rma->queue)),
-		.dynamic = a->dynamic,
+		.dynamic = __cpu_to_le16(a->dynamic),
 		.length = __cpu_to_le64(a->length),
-		.epochs = status ? 0 : (__u8)a->epochs,
 	};
 	uint32_t i;
 	int ret, first = 0;
