@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Epochs at one gate (EP-1 to EP-8). Origins begin an epoch, shared or exclusive,
- * put, close and end it; two may die at any point. An outsider has two
- * transfers of no epoch, a slice each, maybe both at once. Puts are on their way for as long as they
- * like: what tells of their number may overtake them, and they may come when
- * their origin is dead. No two exclusive holders, nobody else inside an exclusive
- * epoch, no put comes after its epoch was acknowledged, and whoever waits is served:
- * else spin finds an end where somebody still waits.
+ * put, close and end it; each may die at any point. An outsider has two
+ * transfers of no epoch, a slice each, maybe both at once. Puts are on their way for
+ * as long as they like: what tells of their number may overtake them, and they may
+ * come when their origin is dead. epoch_gets.pml has gets.
+ *
+ * No two exclusive holders, nobody else inside an exclusive epoch, no put comes after
+ * its epoch was acknowledged, and whoever waits is served: else spin finds an end
+ * where somebody still waits.
  */
 #define ORIGINS	3
 #define PUTS	1
@@ -37,12 +39,12 @@
 byte state[ORIGINS];
 bool exclusive[ORIGINS];
 bool told[ORIGINS];		/* the answer that its origin waits for */
-bool dead[ORIGINS];
 byte put[ORIGINS], got[ORIGINS], flying[ORIGINS];
 byte place[ORIGINS];		/* in the queue, from 1 */
 byte queued;			/* so many wait */
 byte inside;			/* slices of the outsider */
 byte over;			/* origins that have ended, or died */
+bool calm;			/* nobody dies any more: who waits now has to be served */
 
 #define HOLDS(i)	(state[i] >= OPEN)
 #define ANY_HOLDS	(HOLDS(0) || HOLDS(1) || HOLDS(2))
@@ -68,7 +70,8 @@ inline move_up(i)
 		fi;
 		j++
 	:: else -> break
-	od
+	od;
+	j = 0
 }
 
 #define CAN_HAVE(i) (FIRST(i) &&					\
@@ -119,13 +122,17 @@ inline out(i)
 	:: state[i] == WAITING -> move_up(i)
 	:: else
 	fi;
-	state[i] = NONE
+	state[i] = NONE;
+	/* What is over is the same whatever it was. */
+	exclusive[i] = false;
+	told[i] = false;
+	got[i] = 0;
+	put[i] = 0
 }
 
 proctype origin(byte i)
 {
 	byte j, sent;
-	bool mortal;
 
 	/* Ask. */
 	atomic {
@@ -133,16 +140,12 @@ proctype origin(byte i)
 		:: exclusive[i] = true
 		:: exclusive[i] = false
 		fi;
-		if
-		:: i > 0 -> mortal = true
-		:: mortal = false
-		fi;
 		ask(i);
 		go_on()
 	}
 	if
 	:: told[i] -> told[i] = false
-	:: mortal -> goto dies
+	:: !calm -> goto dies
 	fi;
 	do
 	:: sent < PUTS ->
@@ -151,7 +154,7 @@ proctype origin(byte i)
 			sent++
 		}
 	:: break
-	:: mortal -> goto dies
+	:: !calm -> goto dies
 	od;
 	/* Tell how many there were; it waits for no put. */
 	atomic {
@@ -165,7 +168,7 @@ proctype origin(byte i)
 	}
 	if
 	:: told[i] -> told[i] = false
-	:: mortal -> goto dies
+	:: !calm -> goto dies
 	fi;
 	atomic {
 		out(i);
@@ -173,17 +176,18 @@ proctype origin(byte i)
 		:: KEPT(GO_ON_AT_END) -> go_on()
 		:: else
 		fi;
+		sent = 0;
 		over++
 	}
 	goto done;
 dies:
 	atomic {
-		dead[i] = true;
 		out(i);
 		if
 		:: KEPT(GO_ON_AT_DEATH) -> go_on()
 		:: else
 		fi;
+		sent = 0;
 		over++
 	}
 done:
@@ -221,6 +225,7 @@ end:
 	:: come(0)
 	:: come(1)
 	:: come(2)
+	:: !calm -> calm = true
 	od
 }
 
