@@ -321,6 +321,7 @@ struct detaching {
 	uint32_t stage;
 	bool puts;
 	bool two;			/* epochs */
+	uint32_t length;		/* of their puts */
 };
 
 /* In an epoch of accesses that the engine has not looked at. */
@@ -351,7 +352,7 @@ static int detached_under(struct accessor *a, struct detaching *d)
 /* The same in two epochs, whose puts go in turn: each hears that some failed. */
 static int detached_under_two(struct accessor *a, struct detaching *d)
 {
-	struct bgdma_access_attr attr = access_at(a, 0, 4096,
+	struct bgdma_access_attr attr = access_at(a, 0, d->length,
 						  (uintptr_t)memory);
 	struct bgdma_rma_epoch *e[2];
 	uint32_t i;
@@ -407,14 +408,17 @@ static int detaching(uint32_t rank, uint32_t size, void *arg)
 TEST(x3_window_that_shrinks_in_an_epoch)
 {
 	struct detaching *d = shared(sizeof(*d));
+	uint32_t length;
 
 	/* Accesses of which more follow wait for a doorbell. */
 	partition_new("2x1x1", "poll-ns 0");
 	EXPECT_TRUE(job_run(2, detaching, d, -1));
 	*d = (struct detaching){ .puts = true };
 	EXPECT_TRUE(job_run(2, detaching, d, -1));
-	*d = (struct detaching){ .two = true };
-	EXPECT_TRUE(job_run(2, detaching, d, -1));
+	for (length = 4096; length <= WINDOW; length *= 4) {
+		*d = (struct detaching){ .two = true, .length = length };
+		EXPECT_TRUE(job_run(2, detaching, d, -1));
+	}
 }
 
 /* ---- Windows that some could not make -------------------------------------- */

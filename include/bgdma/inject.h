@@ -540,7 +540,8 @@ static inline int bgdma_rget(struct bgdma_inj_fifo *fifo,
  * Thread safety: any thread.
  * Return: 0: they have, without an error; -ETIMEDOUT; -EINTR; -ENODEV; or the
  * error that the FIFO shows, if it is of one of them, or they have not ended, or more
- * than one has failed, by bgdma_code_errno(), see bgdma_inj_error() (DMA-8).
+ * than one has failed, by bgdma_code_errno(), see bgdma_inj_error() (DMA-8). Of those
+ * that failed over links the FIFO shows one at a time.
  */
 BGDMA_API int bgdma_inj_wait(struct bgdma_inj_fifo *fifo, uint64_t seq,
 			     enum bgdma_wait_mode mode, int64_t timeout_ns);
@@ -561,6 +562,9 @@ BGDMA_API int bgdma_inj_error(struct bgdma_inj_fifo *fifo,
  * @fifo: FIFO
  * @flags: 0: go on after the descriptor that failed; BGDMA_CLEAR_FLUSH: drop
  *	all that waits
+ *
+ * Over links others that were on their way may have failed, too: then the FIFO shows
+ * the next one, also when this returns.
  *
  * Thread safety: the producer.
  * Return: 0; -ENODEV.

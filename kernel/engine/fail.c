@@ -90,20 +90,24 @@ void bgdma_op_fail(struct bgdma_stream *s)
 }
 
 /**
- * bgdma_late_fail() - a transfer failed after all of it had been sent
- * @s: stream; who owns it is at another transfer, or at none
- * @at: stands for it, as it was at this transfer; at->x.fault says why
+ * bgdma_late_mark() - a transfer failed after all of it had been sent: its counter
+ * @at: stands for its stream, as it was at this transfer; at->x.fault says why
  * @left: bytes that its injection counter still has to lose
- * @given_up: the stream had ended it before, and has told why to whom it tells that
+ */
+void bgdma_late_mark(struct bgdma_stream *at, u32 left)
+{
+	bgdma_inj_fail_counter(at, left);
+}
+
+/**
+ * bgdma_late_fail() - the same: its FIFO, or who asked for it
+ * @s: stream; who owns it is at another transfer, or at none
+ * @at: as for bgdma_late_mark()
  *
  * The other side knows: it said so, or is gone.
  */
-void bgdma_late_fail(struct bgdma_stream *s, struct bgdma_stream *at, u32 left,
-		     bool given_up)
+void bgdma_late_fail(struct bgdma_stream *s, struct bgdma_stream *at)
 {
-	bgdma_inj_fail_counter(at, left);
-	if (given_up)
-		return;
 	bgdma_stat_add(s->stats.errors, 1);
 	trace_bgdma_error(at);
 	bgdma_fail_tell(s, at);
@@ -129,6 +133,16 @@ void bgdma_op_cancel(struct bgdma_stream *s)
 	bgdma_op_end(s);
 }
 
+/*
+ * Does the FIFO show that another transfer failed, which was on its way? It shows one at
+ * a time: this one is tried again when that was cleared, and then fails alone.
+ */
+static bool bgdma_op_waits(const struct bgdma_stream *s)
+{
+	return s->kind == BGDMA_KIND_INJ_FIFO && s->x.active &&
+	       test_bit(BGDMA_STREAM_ERROR, &s->flags);
+}
+
 /**
  * bgdma_op_step() - a step did not end the transfer here
  * @s: owned
@@ -139,6 +153,8 @@ void bgdma_op_cancel(struct bgdma_stream *s)
 bool bgdma_op_step(struct bgdma_stream *s, int ret)
 {
 	if (ret > 0) {
+		if (bgdma_op_waits(s))
+			return false;
 		bgdma_op_fail(s);
 	} else if (ret == BGDMA_STEP_SENT) {
 		WRITE_ONCE(s->x.active, false);

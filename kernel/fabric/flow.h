@@ -69,6 +69,7 @@
  * @own: likewise
  * @whole: all of it was sent
  * @ended: nothing is left to do for it
+ * @marked: its counter shows that it failed, if it did
  */
 struct bgdma_sent {
 	struct bgdma_desc desc;
@@ -88,6 +89,7 @@ struct bgdma_sent {
 	bool own;
 	bool whole;
 	bool ended;
+	bool marked;
 	bool told;
 	bool given_up;
 	bool passed;

@@ -102,20 +102,32 @@ static bool bgdma_sent_has_to_wait(struct bgdma_tx *tx,
 	return true;
 }
 
+/* What does not wait for its FIFO: its counter, which others may share. */
+static void bgdma_sent_mark(struct bgdma_tx *tx, struct bgdma_sent *sent)
+{
+	if (sent->marked)
+		return;
+	sent->marked = true;
+	if (sent->asked)
+		bgdma_asked_ended(tx, sent);
+	if (sent->code && !sent->told)
+		bgdma_late_mark(bgdma_sent_late(tx, sent), sent->left);
+}
+
 /* A transfer that is over ends; its stream does not show it yet. */
 static void bgdma_sent_end(struct bgdma_tx *tx, struct bgdma_sent *sent)
 {
 	if (!sent->whole || sent->packets || sent->ended ||
-	    (sent->fetched && !sent->code) || bgdma_sent_has_to_wait(tx, sent))
+	    (sent->fetched && !sent->code))
+		return;
+	bgdma_sent_mark(tx, sent);
+	if (bgdma_sent_has_to_wait(tx, sent))
 		return;
 	sent->ended = true;
-	if (sent->asked)
-		bgdma_asked_ended(tx, sent);
-	if (sent->told)
+	if (sent->told || (sent->code && sent->given_up))
 		;	/* the stream has seen to it */
 	else if (sent->code)
-		bgdma_late_fail(tx->s, bgdma_sent_late(tx, sent), sent->left,
-				sent->given_up);
+		bgdma_late_fail(tx->s, bgdma_sent_late(tx, sent));
 	else if (sent->desc.route & BGDMA_ROUTE_DEPOSIT)
 		/* What goes to many has left, once, when the last has it. */
 		bgdma_inj_count(bgdma_sent_late(tx, sent), sent->left);

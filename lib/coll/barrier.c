@@ -196,29 +196,35 @@ static bool replies_there(void *arg)
 	       bgdma_counter_read(g->sink) <= -g->replies;
 }
 
-/* Whatever signals come. */
-static int sent_wait(struct bgdma_inj_fifo *fifo)
+/* Whatever signals come, and whatever of other groups has failed. */
+static int sent_wait(struct bgdma_coll_group *g)
 {
 	int64_t end = coll_now_ns() + FLUSH_NS, left = FLUSH_NS;
+	struct bgdma_inj_fifo *fifo = g->coll->fifo;
+	bool again;
 	int ret;
 
 	do {
 		ret = bgdma_inj_wait(fifo, bgdma_inj_next(fifo),
 				     BGDMA_SPIN_THEN_SLEEP, left);
+		again = ret == -EINTR;
+		if (ret && !again && bgdma_inj_error(fifo, NULL)) {
+			fifo_failed(g->coll);
+			again = !group_failure(g);
+		}
 		left = end - coll_now_ns();
-	} while (ret == -EINTR && left > 0);
+	} while (again && left > 0);
 	return ret;
 }
 
 /* Others still read what we sent last, and answer. */
 bool barrier_flush(struct bgdma_coll_group *g)
 {
-	struct bgdma_inj_fifo *fifo = g->coll->fifo;
 	int sent, replied;
 
 	if (!g->steps || group_failure(g))
 		return !g->steps;
-	sent = sent_wait(fifo);
+	sent = sent_wait(g);
 	replied = bgdma_endpoint_wait_until(g->coll->ep, replies_there, g,
 					    BGDMA_SPIN, FLUSH_NS);
 	return !sent && !replied && !group_failure(g);

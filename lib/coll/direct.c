@@ -191,16 +191,21 @@ static int box_wait(struct bgdma_coll_group *g, uint64_t sent)
 {
 	int ret;
 
-	do {
+	for (;;) {
 		ret = bgdma_inj_wait(g->coll->fifo, sent, BGDMA_SPIN_THEN_SLEEP,
 				     -1);
-	} while (ret == -EINTR);
-	if (bgdma_likely(!ret))
-		return 0;
-	if (!bgdma_inj_error(g->coll->fifo, NULL))
-		return ret;
-	fifo_failed(g->coll);
-	return group_failure(g);
+		if (bgdma_likely(!ret))
+			return 0;
+		if (ret == -EINTR)
+			continue;
+		if (!bgdma_inj_error(g->coll->fifo, NULL))
+			return ret;
+		/* Maybe of another group. */
+		fifo_failed(g->coll);
+		ret = group_failure(g);
+		if (ret)
+			return ret;
+	}
 }
 
 static int act_put(struct bgdma_coll_group *g, struct act *act)

@@ -40,6 +40,18 @@ int rma_channel_create(struct bgdma_rma *rma, struct channel *ch,
 	return 0;
 }
 
+/* Some failed that the FIFO does not show: nobody knows whose. */
+static void channel_doubt(const struct bgdma_rma *rma, const struct channel *ch)
+{
+	const struct bgdma_window *window;
+	struct bgdma_rma_epoch *e;
+
+	for (window = rma->windows; window; window = window->next)
+		for (e = window->open; e; e = e->next)
+			if (e->ch == ch)
+				epoch_fail(e, BGDMA_E_ABORTED);
+}
+
 /* One after the other: clearing lets the FIFO run into the next. */
 void rma_channel_repair(struct channel *ch)
 {
@@ -53,13 +65,18 @@ void rma_channel_repair(struct channel *ch)
 		if (bgdma_inj_clear_error(ch->fifo, 0))
 			break;
 		e = sent.epoch;
+		if (bgdma_unlikely(record.lost) && e)
+			channel_doubt(e->rma, ch);
 		if (!e || e->serial != sent.serial)
 			continue;
 		if (sent.kind >= SENT_GET)
 			bgdma_counter_add(gets_counter(e, sent.kind - SENT_GET),
 					  -(int64_t)sent.count);
-		e->failed_seq = record.desc_seq + 1;
-		e->failed_code = record.code;
+		/* In whatever order they failed. */
+		if (e->failed_seq <= record.desc_seq) {
+			e->failed_seq = record.desc_seq + 1;
+			e->failed_code = record.code;
+		}
 		epoch_fail(e, record.code);
 	}
 }

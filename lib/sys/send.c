@@ -541,9 +541,8 @@ static void channels_suspected(struct bgdma_endpoint *ep)
 }
 
 /*
- * One after the other: clearing lets the FIFO run into the next. Of several that
- * failed together it shows one, of the others there are events alone; of that one
- * there may have been no room for an event.
+ * One after the other: clearing lets the FIFO run into the next, or show the next of
+ * several that failed over links. There may have been no room for its event.
  */
 static unsigned int channel_repair(struct bgdma_endpoint *ep,
 				   struct channel *ch, uint64_t lost)
