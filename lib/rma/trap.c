@@ -132,7 +132,9 @@ static void on_segv(int signal, siginfo_t *info, void *context)
 static int handler_install(void)
 {
 	const struct sigaction action = {
-		.sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_NODEFER,
+		.sa_sigaction = on_segv,
+		/* As who was there before may want it. */
+		.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK,
 	};
 
 	struct sigaction now;

@@ -16,7 +16,11 @@ nodes_new 4x1x1 || exit 1
 export BGDMA_SIZE=4 BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
 mkdir "$dir/job"
 cat "${1:-${BGDMA_TABLE:-/proc/meminfo}}" >"$dir/table" || exit 1
-first=$(awk 'NR == 1 { print $2 }' "$dir/table")
+first=$(awk 'NR == 1 && $2 ~ /^[0-9]+$/ { print $2 }' "$dir/table")
+if [ -z "$first" ]; then
+	echo "demo-epoch: the table does not begin with a key and a number" >&2
+	exit 1
+fi
 
 echo "epoch: one target, three origins, and $(wc -l <"$dir/table") keys"
 for rank in 0 1 2 3; do

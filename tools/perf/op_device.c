@@ -13,6 +13,10 @@
 #define FIFO_BYTES	(1U << 20)
 #define DESCS		BGDMA_RGET_DESC_MAX
 #define CLASS		0U
+#define GROUP		0U
+/* Slots of the group; to the builders 0 is none. */
+#define SLOT_TARGET	1U
+#define SLOT_ARRIVED	2U
 
 static struct bgdma_ctx *ctx;
 static struct bgdma_inj_fifo *inj;
@@ -21,6 +25,7 @@ static struct bgdma_rget_queue *queue;
 static struct bgdma_region *source, *target, *descs, *word;
 static struct bgdma_counter *arrived, *fetched;
 static uint32_t me, peer;	/* ranks */
+static uint8_t line;		/* BGDMA_ROUTE_*, from us to the peer */
 
 static bool spins(size_t size)
 {
@@ -204,6 +209,46 @@ static void wait_counter(bool spin)
 	must(bgdma_counter_wait(arrived, BGDMA_SLEEP, -1));
 }
 
+/* ---- What moves a counter at the target ---------------------------------- */
+
+typedef void send_fn(unsigned int i, size_t size, bool is_more);
+
+static void send_and_wait(send_fn *send, unsigned int n)
+{
+	while (n--) {
+		expect(WORD);
+		send(0, WORD, false);
+		wait_counter(true);
+	}
+}
+
+/* What is to come next is expected before the other side can know. */
+static void wait_and_send(send_fn *send, unsigned int n)
+{
+	while (n--) {
+		wait_counter(true);
+		if (n)
+			expect(WORD);
+		send(0, WORD, false);
+	}
+}
+
+static void send_stream(send_fn *send, unsigned int n, size_t size)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		send(i, size, more(i, n));
+	read_word(spins(size));
+}
+
+static void counted_sink(unsigned int n, size_t size)
+{
+	(void)n;
+	wait_counter(spins(size));
+	send_word();
+}
+
 /* ---- Direct puts --------------------------------------------------------- */
 
 static void put(unsigned int i, size_t size, bool is_more)
@@ -221,38 +266,87 @@ static void put(unsigned int i, size_t size, bool is_more)
 
 static void put_ping(unsigned int n)
 {
-	while (n--) {
-		expect(WORD);
-		put(0, WORD, false);
-		wait_counter(true);
-	}
+	send_and_wait(put, n);
 }
 
-/* What is to come next is expected before the other side can know. */
 static void put_pong(unsigned int n)
 {
-	while (n--) {
-		wait_counter(true);
-		if (n)
-			expect(WORD);
-		put(0, WORD, false);
-	}
+	wait_and_send(put, n);
 }
 
 static void put_stream(unsigned int n, size_t size)
 {
-	unsigned int i;
-
-	for (i = 0; i < n; i++)
-		put(i, size, more(i, n));
-	read_word(spins(size));
+	send_stream(put, n, size);
 }
 
-static void put_sink(unsigned int n, size_t size)
+/* ---- Puts by deposit bit: a line of one hop ------------------------------ */
+
+static void deposit(unsigned int i, size_t size, bool is_more)
 {
-	(void)n;
-	wait_counter(spins(size));
-	send_word();
+	const struct bgdma_transfer t = {
+		.length = (uint32_t)size,
+		.from = { bgdma_region_handle(source), place(i, size) },
+		.to = { SLOT_TARGET, place(i, size) },
+		.remote_counter = SLOT_ARRIVED,
+	};
+	struct bgdma_desc *desc;
+
+	while (!(desc = bgdma_inj_reserve(inj)))
+		must(bgdma_inj_wait(inj, bgdma_inj_next(inj) - ENTRIES / 2,
+				    BGDMA_SLEEP, -1));
+	bgdma_desc_put(desc, &t);
+	bgdma_desc_deposit(desc, GROUP, line, peer);
+	if (!is_more)
+		must(bgdma_inj_submit(inj));
+}
+
+static void deposit_ping(unsigned int n)
+{
+	send_and_wait(deposit, n);
+}
+
+static void deposit_pong(unsigned int n)
+{
+	wait_and_send(deposit, n);
+}
+
+static void deposit_stream(unsigned int n, size_t size)
+{
+	send_stream(deposit, n, size);
+}
+
+/* ---- Atomics on many words: swapped for what is sent --------------------- */
+
+static void swap(unsigned int i, size_t size, bool is_more)
+{
+	uint64_t first;
+
+	/* One has its operand in the descriptor. */
+	memcpy(&first, op_source + place(i, size), WORD);
+	inject(bgdma_atomic(inj, &(struct bgdma_atomic_attr){
+		.dest = peer, .dest_ctx = op_peer.ctx,
+		.op = BGDMA_ATOMIC_SWAP, .type = BGDMA_ATOMIC_U64,
+		.count = (uint32_t)(size / WORD),
+		.operand = first,
+		.from = size == WORD ? (struct bgdma_place){ 0 } :
+			(struct bgdma_place){ source, place(i, size) },
+		.to = { op_peer.target_handle, place(i, size) },
+		.remote_counter = op_peer.arrived, .more = is_more }));
+}
+
+static void swap_ping(unsigned int n)
+{
+	send_and_wait(swap, n);
+}
+
+static void swap_pong(unsigned int n)
+{
+	wait_and_send(swap, n);
+}
+
+static void swap_stream(unsigned int n, size_t size)
+{
+	send_stream(swap, n, size);
 }
 
 /* ---- Local copies -------------------------------------------------------- */
@@ -380,6 +474,24 @@ static void combine_ping(unsigned int n)
 		combine_stream(1, WORD);
 }
 
+/* On a ring of two nodes either way goes to the other, on a mesh one. */
+static void group_join(const struct bgdma_group_member *members)
+{
+	const struct bgdma_group_slot slots[] = {
+		{ BGDMA_KIND_REC_FIFO, bgdma_rec_id(rec) },
+		[SLOT_TARGET] = { BGDMA_KIND_REGION,
+				  bgdma_region_handle(target) },
+		[SLOT_ARRIVED] = { BGDMA_KIND_REC_COUNTER,
+				   bgdma_counter_handle(arrived) },
+	};
+
+	must(bgdma_group_bind(ctx, &(struct bgdma_group_attr){
+			.number = GROUP, .slots = slots, .slot_count = 3,
+			.members = members, .member_count = 2 }));
+	line = bgdma_line_last(bgdma_ctx_info(ctx), BGDMA_ROUTE_XP, NULL) ==
+	       peer ? BGDMA_ROUTE_XP : BGDMA_ROUTE_XM;
+}
+
 void device_join(void)
 {
 	const struct bgdma_ctx_info *info = bgdma_ctx_info(ctx);
@@ -395,6 +507,7 @@ void device_join(void)
 	must(bgdma_class_bind(ctx, &(struct bgdma_class_attr){
 			.number = CLASS, .instance = 1, .rank = me,
 			.members = members, .member_count = 2 }));
+	group_join(members);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -411,7 +524,7 @@ static void grant_all(void)
 	must(bgdma_counter_grant(arrived, 1, &all, NULL));
 	memory.rights = BGDMA_RIGHT_READ;
 	must(bgdma_region_grant(source, &memory, NULL));
-	memory.rights = BGDMA_RIGHT_WRITE;
+	memory.rights = BGDMA_RIGHT_WRITE | BGDMA_RIGHT_ATOMIC;
 	must(bgdma_region_grant(target, &memory, NULL));
 	memory.rights = BGDMA_RIGHT_ATOMIC;
 	must(bgdma_region_grant(word, &memory, NULL));
@@ -431,8 +544,8 @@ void device_open(uint32_t rank, struct names *mine)
 	must(bgdma_counter_alloc(ctx, BGDMA_RECEPTION, &arrived));
 	must(bgdma_region_register(ctx, op_source, MEMORY, BGDMA_LOCAL_READ,
 				   &source));
-	must(bgdma_region_register(ctx, op_target, MEMORY, BGDMA_LOCAL_WRITE,
-				   &target));
+	must(bgdma_region_register(ctx, op_target, MEMORY, BGDMA_LOCAL_READ |
+				   BGDMA_LOCAL_WRITE, &target));
 	must(bgdma_region_alloc(ctx, MANY * sizeof(struct bgdma_desc),
 				BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE, &descs));
 	must(bgdma_counter_alloc(ctx, BGDMA_INJECTION, &fetched));
@@ -457,13 +570,19 @@ const struct method device_methods[] = {
 	  .ping = local_memfifo_ping, .stream = local_memfifo_stream },
 	{ .name = "direct put", .landing = &op_target, .prepare = expect,
 	  .ping = put_ping, .pong = put_pong,
-	  .stream = put_stream, .sink = put_sink },
+	  .stream = put_stream, .sink = counted_sink },
+	{ .name = "put by deposit bit", .landing = &op_target,
+	  .prepare = expect, .ping = deposit_ping, .pong = deposit_pong,
+	  .stream = deposit_stream, .sink = counted_sink },
 	{ .name = "local copy", .landing = &op_target,
 	  .ping = local_copy_ping, .stream = local_copy_stream },
 	{ .name = "remote get", .landing = &op_target,
 	  .ping = get_ping, .stream = get_stream },
 	{ .name = "fetch and add", .largest = WORD,
 	  .ping = atomic_ping, .stream = atomic_stream },
+	{ .name = "swap of words", .landing = &op_target, .prepare = expect,
+	  .ping = swap_ping, .pong = swap_pong,
+	  .stream = swap_stream, .sink = counted_sink },
 	{ .name = "combining all-reduce", .together = true, .landing = &op_target,
 	  .ping = combine_ping, .pong = combine_ping,
 	  .stream = combine_stream, .sink = combine_stream },
