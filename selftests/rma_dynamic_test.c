@@ -145,6 +145,7 @@ static int behind_the_gate(uint32_t rank, uint32_t size, void *arg)
 	}
 	require_is(0, meet(&a));
 	require(rank || is_marked(memory, 100, 1));
+	require_is(0, meet(&a));
 	if (rank == 2)
 		require_is(BGDMA_OK, put_besides(&a, 0, load(region)));
 	require_is(0, meet(&a));
