@@ -404,6 +404,10 @@ static void *closes(void *arg)
 /* Of several threads that close an epoch one does; so of those that come later. */
 static int close_by_many(uint32_t rank, uint32_t size, void *arg)
 {
+	const struct bgdma_endpoint_attr ep = {
+		.threads = BGDMA_THREADS_MANY,
+	};
+	const struct bgdma_window_attr window = { .length = WINDOW };
 	struct closer c[THREADS];
 	pthread_t thread[THREADS];
 	struct bgdma_rma_epoch *e;
@@ -412,7 +416,8 @@ static int close_by_many(uint32_t rank, uint32_t size, void *arg)
 
 	(void)size;
 	(void)arg;
-	require_is(0, accessor_open(&a));
+	require_is(0, accessor_open_as(&a, ep, (struct bgdma_rma_attr){ 0 },
+				       &window));
 	for (n = 0; rank == 0 && n < 50; n++) {
 		require_is(0, bgdma_epoch_begin(a.window, 1, 1, 0, &e));
 		for (i = 0; i < THREADS; i++) {
