@@ -536,7 +536,7 @@ static inline bool bgdma_atomic_is_single(const struct bgdma_desc *d)
 
 long bgdma_stream_run(struct bgdma_stream *s, long budget, u32 each);
 void bgdma_op_fail(struct bgdma_stream *s);
-void bgdma_late_mark(struct bgdma_stream *at, u32 left);
+void bgdma_inj_fail_counter(struct bgdma_stream *s, u32 left);
 void bgdma_late_fail(struct bgdma_stream *s, struct bgdma_stream *at);
 void bgdma_op_cancel(struct bgdma_stream *s);
 bool bgdma_op_step(struct bgdma_stream *s, int ret);

@@ -13,17 +13,22 @@
 #define EXCLUSIVE	BGDMA_DESC_EXCLUSIVE
 #define HOLD		BGDMA_DESC_HOLD
 
+static inline void gate_new(struct end *a, struct end *b, struct end *c)
+{
+	pair_new(a, b);
+	end_new(c, 2);
+	must(grant(&b->n, BGDMA_KIND_REGION, b->mem.handle, BGDMA_RANK_ANY,
+		   BGDMA_RIGHT_EPOCH));
+	must(gate(&b->n, b->mem.handle, 0, 0));
+}
+
 FIXTURE(gate) {
 	struct end a, b, c;
 };
 
 FIXTURE_SETUP(gate)
 {
-	pair_new(&self->a, &self->b);
-	end_new(&self->c, 2);
-	must(grant(&self->b.n, BGDMA_KIND_REGION, self->b.mem.handle,
-		   BGDMA_RANK_ANY, BGDMA_RIGHT_EPOCH));
-	must(gate(&self->b.n, self->b.mem.handle, 0, 0));
+	gate_new(&self->a, &self->b, &self->c);
 }
 
 FIXTURE_TEARDOWN(gate)

@@ -16,11 +16,7 @@ FIXTURE(shared_gate) {
 
 FIXTURE_SETUP(shared_gate)
 {
-	pair_new(&self->a, &self->b);
-	end_new(&self->c, 2);
-	must(grant(&self->b.n, BGDMA_KIND_REGION, self->b.mem.handle,
-		   BGDMA_RANK_ANY, BGDMA_RIGHT_EPOCH));
-	must(gate(&self->b.n, self->b.mem.handle, 0, 0));
+	gate_new(&self->a, &self->b, &self->c);
 	region_new(&self->more, &self->b.n, 8192);
 	must(grant(&self->b.n, BGDMA_KIND_REGION, self->more.handle,
 		   BGDMA_RANK_ANY, BGDMA_RIGHT_WRITE | BGDMA_RIGHT_READ |

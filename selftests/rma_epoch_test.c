@@ -342,12 +342,16 @@ static void *add_until_refused(void *arg)
 	return NULL;
 }
 
+static int open_for_threads(struct accessor *a)
+{
+	const struct bgdma_endpoint_attr ep = { .threads = BGDMA_THREADS_MANY };
+	const struct bgdma_window_attr window = { .length = WINDOW };
+
+	return accessor_open_as(a, ep, (struct bgdma_rma_attr){ 0 }, &window);
+}
+
 static int threads(uint32_t rank, uint32_t size, void *arg)
 {
-	const struct bgdma_window_attr window = { .length = WINDOW };
-	const struct bgdma_endpoint_attr ep = {
-		.threads = BGDMA_THREADS_MANY,
-	};
 	struct adder adder[THREADS] = { { 0 } };
 	struct accessor a = { 0 };
 	pthread_t thread[THREADS];
@@ -357,8 +361,7 @@ static int threads(uint32_t rank, uint32_t size, void *arg)
 
 	(void)size;
 	(void)arg;
-	require_is(0, accessor_open_as(&a, ep, (struct bgdma_rma_attr){ 0 },
-				       &window));
+	require_is(0, open_for_threads(&a));
 	for (k = 0; rank == 0 && k < 5; k++) {
 		require_is(0, bgdma_epoch_begin(a.window, 1, 4, 0, &e));
 		for (i = 0; i < THREADS; i++) {
@@ -388,6 +391,12 @@ static int threads(uint32_t rank, uint32_t size, void *arg)
 	return accessor_close(&a);
 }
 
+TEST(ep4_threads_are_counted_or_refused)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, threads, NULL, -1));
+}
+
 struct closer {
 	struct bgdma_rma_epoch *e;
 	int result;
@@ -404,10 +413,6 @@ static void *closes(void *arg)
 /* Of several threads that close an epoch one does; so of those that come later. */
 static int close_by_many(uint32_t rank, uint32_t size, void *arg)
 {
-	const struct bgdma_endpoint_attr ep = {
-		.threads = BGDMA_THREADS_MANY,
-	};
-	const struct bgdma_window_attr window = { .length = WINDOW };
 	struct closer c[THREADS];
 	pthread_t thread[THREADS];
 	struct bgdma_rma_epoch *e;
@@ -416,8 +421,7 @@ static int close_by_many(uint32_t rank, uint32_t size, void *arg)
 
 	(void)size;
 	(void)arg;
-	require_is(0, accessor_open_as(&a, ep, (struct bgdma_rma_attr){ 0 },
-				       &window));
+	require_is(0, open_for_threads(&a));
 	for (n = 0; rank == 0 && n < 50; n++) {
 		require_is(0, bgdma_epoch_begin(a.window, 1, 1, 0, &e));
 		for (i = 0; i < THREADS; i++) {
@@ -442,12 +446,6 @@ TEST(ep6_one_thread_closes_an_epoch)
 {
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, close_by_many, NULL, -1));
-}
-
-TEST(ep4_threads_are_counted_or_refused)
-{
-	partition_new("2x1x1", "");
-	EXPECT_TRUE(job_run(2, threads, NULL, -1));
 }
 
 /* A transfer that the engine refuses does not keep the close from ending. */

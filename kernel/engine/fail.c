@@ -8,7 +8,12 @@
 #include "deliver.h"
 #include "train.h"
 
-static void bgdma_inj_fail_counter(struct bgdma_stream *s, u32 left)
+/**
+ * bgdma_inj_fail_counter() - show on its injection counter that a transfer failed
+ * @s: its stream, or what stands for it, as it was at this transfer; s->x.fault says why
+ * @left: bytes that the counter still has to lose
+ */
+void bgdma_inj_fail_counter(struct bgdma_stream *s, u32 left)
 {
 	struct bgdma_record why;
 	int slot;
@@ -90,21 +95,11 @@ void bgdma_op_fail(struct bgdma_stream *s)
 }
 
 /**
- * bgdma_late_mark() - a transfer failed after all of it had been sent: its counter
- * @at: stands for its stream, as it was at this transfer; at->x.fault says why
- * @left: bytes that its injection counter still has to lose
- */
-void bgdma_late_mark(struct bgdma_stream *at, u32 left)
-{
-	bgdma_inj_fail_counter(at, left);
-}
-
-/**
- * bgdma_late_fail() - the same: its FIFO, or who asked for it
+ * bgdma_late_fail() - a transfer failed after all of it had been sent
  * @s: stream; who owns it is at another transfer, or at none
- * @at: as for bgdma_late_mark()
+ * @at: stands for it, as it was at this transfer; at->x.fault says why
  *
- * The other side knows: it said so, or is gone.
+ * Its counter shows it already. The other side knows: it said so, or is gone.
  */
 void bgdma_late_fail(struct bgdma_stream *s, struct bgdma_stream *at)
 {

@@ -111,7 +111,7 @@ static void bgdma_sent_mark(struct bgdma_tx *tx, struct bgdma_sent *sent)
 	if (sent->asked)
 		bgdma_asked_ended(tx, sent);
 	if (sent->code && !sent->told)
-		bgdma_late_mark(bgdma_sent_late(tx, sent), sent->left);
+		bgdma_inj_fail_counter(bgdma_sent_late(tx, sent), sent->left);
 }
 
 /* A transfer that is over ends; its stream does not show it yet. */

@@ -249,6 +249,23 @@ static void counted_sink(unsigned int n, size_t size)
 	send_word();
 }
 
+/* What a method is made of, of a send_fn. */
+#define COUNTED_WAY(send)						\
+static void send##_ping(unsigned int n)					\
+{									\
+	send_and_wait(send, n);						\
+}									\
+									\
+static void send##_pong(unsigned int n)					\
+{									\
+	wait_and_send(send, n);						\
+}									\
+									\
+static void send##_stream(unsigned int n, size_t size)			\
+{									\
+	send_stream(send, n, size);					\
+}
+
 /* ---- Direct puts --------------------------------------------------------- */
 
 static void put(unsigned int i, size_t size, bool is_more)
@@ -264,20 +281,7 @@ static void put(unsigned int i, size_t size, bool is_more)
 	inject(bgdma_put(inj, &attr));
 }
 
-static void put_ping(unsigned int n)
-{
-	send_and_wait(put, n);
-}
-
-static void put_pong(unsigned int n)
-{
-	wait_and_send(put, n);
-}
-
-static void put_stream(unsigned int n, size_t size)
-{
-	send_stream(put, n, size);
-}
+COUNTED_WAY(put)
 
 /* ---- Puts by deposit bit: a line of one hop ------------------------------ */
 
@@ -300,20 +304,7 @@ static void deposit(unsigned int i, size_t size, bool is_more)
 		must(bgdma_inj_submit(inj));
 }
 
-static void deposit_ping(unsigned int n)
-{
-	send_and_wait(deposit, n);
-}
-
-static void deposit_pong(unsigned int n)
-{
-	wait_and_send(deposit, n);
-}
-
-static void deposit_stream(unsigned int n, size_t size)
-{
-	send_stream(deposit, n, size);
-}
+COUNTED_WAY(deposit)
 
 /* ---- Atomics on many words: swapped for what is sent --------------------- */
 
@@ -334,20 +325,7 @@ static void swap(unsigned int i, size_t size, bool is_more)
 		.remote_counter = op_peer.arrived, .more = is_more }));
 }
 
-static void swap_ping(unsigned int n)
-{
-	send_and_wait(swap, n);
-}
-
-static void swap_pong(unsigned int n)
-{
-	wait_and_send(swap, n);
-}
-
-static void swap_stream(unsigned int n, size_t size)
-{
-	send_stream(swap, n, size);
-}
+COUNTED_WAY(swap)
 
 /* ---- Local copies -------------------------------------------------------- */
 
