@@ -313,6 +313,8 @@ int direct_work(struct bgdma_coll_group *g)
 	struct direct *d = &g->direct;
 	struct act *act = d->act;
 	struct bgdma_counter *landed = landed_of(d);
+	/* Before the error, which comes first: as in engines_work(). */
+	bool over = is_landed(d);
 	int ret;
 
 	if (bgdma_unlikely(bgdma_counter_failed(landed))) {
@@ -321,7 +323,7 @@ int direct_work(struct bgdma_coll_group *g)
 		/* Before others are told, who ask whether it is under way. */
 		d->act = NULL;
 		ret = counter_failure(g, landed);
-	} else if (is_landed(d)) {
+	} else if (over) {
 		ret = result_make(g, act);
 		d->act = NULL;
 	} else {

@@ -296,6 +296,8 @@ static void result_take(struct act *act)
 int engines_work(struct bgdma_coll_group *g)
 {
 	struct engines *e = &g->engines;
+	/* Before the error, which comes first: what it takes off looks like the end. */
+	bool over = bgdma_counter_read(e->ended) <= 0;
 	struct act *act = e->act;
 	int ret = 0;
 
@@ -303,7 +305,7 @@ int engines_work(struct bgdma_coll_group *g)
 		/* It stays so, and would wake whoever sleeps again and again. */
 		bgdma_counter_enable(e->ended, false);
 		ret = counter_failure(g, e->ended);
-	} else if (bgdma_counter_read(e->ended) > 0) {
+	} else if (!over) {
 		return 0;
 	}
 	bgdma_counter_clear_hit(e->ended);
