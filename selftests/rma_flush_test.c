@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What a flush promises while its epoch goes on: local memory is the caller's
- * again, and the target sees what was put. So much is put that it is under way for
- * a while, and who did not wait would be too early.
+ * again, also where a get failed, and the target sees what was put. So much is put
+ * that it is under way for a while, and who did not wait would be too early.
  */
+#include <poll.h>
+
 #include "kselftest_harness.h"
 #include "rma_util.h"
 
@@ -128,6 +130,42 @@ TEST(flush_shows_the_targets_what_was_put)
 	EXPECT_TRUE(job_run(3, told, f, -1));
 	*f = (struct flush){ .all = true };
 	EXPECT_TRUE(job_run(3, told, f, -1));
+}
+
+/*
+ * A get that has no place here, and behind it some that do. When one fails its
+ * counter tells of an error at once; those that have begun come, or end, before the
+ * flush is over: what is here then nobody writes to any more.
+ */
+static int nowhere(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint32_t i, round;
+
+	(void)size;
+	(void)arg;
+	require_is(0, window_open(&a));
+	for (round = 1; !rank && round <= ROUNDS; round++) {
+		require_is(0, bgdma_epoch_begin(a.window, 1, round, 0, &e));
+		for (i = 0; i < 2 * PUTS; i++)
+			require_is(0, get(&a, e, i == PUTS ? LOCAL - 8 :
+						 0, LOCAL / PUTS, 0));
+		require_is(-ERANGE, bgdma_epoch_flush(e));
+		memset(a.local, (int)round, LOCAL);
+		(void)poll(NULL, 0, 20);
+		for (i = 0; i < LOCAL; i++)
+			require_is((int)round, a.local[i]);
+		require_is(-ERANGE, bgdma_epoch_close(e));
+	}
+	require_is(0, meet(&a));
+	return accessor_close(&a);
+}
+
+TEST(ep4_no_get_comes_after_one_that_failed)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, nowhere, NULL, -1));
 }
 
 TEST_HARNESS_MAIN

@@ -174,7 +174,8 @@ BGDMA_API int bgdma_coll_test(struct bgdma_coll_group *group);
  * @timeout_ns: from now; negative: for ever; 0: only look
  *
  * Progress of the endpoint is made meanwhile. Who has left this barrier may be gone:
- * it is over for the others too.
+ * it is over for the others too, once they have the packets of all. Who goes at once,
+ * without a bgdma_job_fence(), may be missed by who lacks those of a third.
  *
  * Thread safety: as the endpoint.
  * Return: as bgdma_coll_test(), and -ETIMEDOUT, -EINTR, -EDEADLK as

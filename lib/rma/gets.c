@@ -85,7 +85,11 @@ static bool fails(struct bgdma_rma_epoch *e)
 	return (e->before && epoch_counter_fails(e, e->before)) || now;
 }
 
-/* The error comes first, then what a transfer had left is taken off. */
+/*
+ * The error comes first, then what a transfer had left is taken off. One that failed
+ * is off the counter; those behind it were dropped, or have begun and come yet: a
+ * mark tells.
+ */
 bool gets_over(const struct gets_wait *w)
 {
 	struct bgdma_rma_epoch *e = w->epoch;
@@ -97,10 +101,12 @@ bool gets_over(const struct gets_wait *w)
 		return true;
 	}
 	rma_channel_repair(e->ch);
-	if (epoch_is_lost(e) || fails(e)) {
+	if (epoch_is_lost(e)) {
 		e->gets_done = e->gets;
 		return true;
 	}
+	if (bgdma_unlikely(!e->mark && fails(e)))
+		gets_doubt(e->rma, e->target, ANY_QUEUE, e->code);
 	return false;
 }
 
