@@ -522,4 +522,55 @@ TEST(ep2_who_waits_for_gets_sleeps)
 	EXPECT_TRUE(job_run(2, sleeping, NULL, -1));
 }
 
+struct flusher {
+	const struct accessor *a;
+	int stop, ret;
+};
+
+static void *flush_all(void *arg)
+{
+	struct flusher *f = arg;
+
+	while (!f->ret && !load(&f->stop))
+		f->ret = bgdma_window_flush(f->a->window, BGDMA_FLUSH_ALL);
+	return NULL;
+}
+
+/* One thread has locks, another flushes whatever is locked just then. */
+static int flushing(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_endpoint_attr ep = { .threads = BGDMA_THREADS_MANY };
+	const struct bgdma_window_attr window = { .length = WINDOW };
+	struct bgdma_access_attr attr;
+	struct accessor a = { 0 };
+	struct flusher f = { .a = &a };
+	pthread_t thread;
+	uint32_t i;
+
+	(void)arg;
+	require_is(0, accessor_open_as(&a, ep, (struct bgdma_rma_attr){ 0 },
+				       &window));
+	require_is(0, meet(&a));
+	attr = access_at(&a, 0, 8, rank * 8);
+	if (!rank)
+		must(-pthread_create(&thread, NULL, flush_all, &f));
+	for (i = 0; !rank && i < 300; i++) {
+		require_is(0, bgdma_window_lock(a.window, i % size, 0));
+		require_is(0, bgdma_window_put(a.window, i % size, &attr));
+		require_is(0, bgdma_window_unlock(a.window, i % size));
+	}
+	store(&f.stop, 1);
+	if (!rank)
+		pthread_join(thread, NULL);
+	require_is(0, f.ret);
+	require_is(0, meet(&a));
+	return accessor_close(&a);
+}
+
+TEST(flush_beside_a_thread_that_unlocks)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, flushing, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

@@ -178,6 +178,22 @@ int bgdma_window_unlock_all(struct bgdma_window *window)
 	return accesses_close(window);
 }
 
+/* What another thread ends meanwhile is complete with it. */
+static int access_flush(struct bgdma_rma *rma, struct window_peer *peer)
+{
+	struct bgdma_rma_request all = { 0 };
+	struct bgdma_rma_epoch *e;
+	struct channel *ch;
+	int ret = 0;
+
+	rma_lock(rma);
+	e = peer->access;
+	if (e && e->window)
+		ret = epoch_flush_begin(e, &all, &ch);
+	rma_unlock(rma);
+	return ret || !all.epoch ? ret : epoch_settle(&all, ch);
+}
+
 int bgdma_window_flush(struct bgdma_window *window, uint32_t target)
 {
 	uint32_t i, size = window->rma->size;
@@ -186,10 +202,9 @@ int bgdma_window_flush(struct bgdma_window *window, uint32_t target)
 	if (target != BGDMA_FLUSH_ALL && target >= size)
 		return -EINVAL;
 	for (i = 0; i < size; i++) {
-		if ((target != BGDMA_FLUSH_ALL && i != target) ||
-		    !window->peer[i].access)
+		if (target != BGDMA_FLUSH_ALL && i != target)
 			continue;
-		ret = bgdma_epoch_flush(window->peer[i].access);
+		ret = access_flush(window->rma, &window->peer[i]);
 		if (ret && !first)
 			first = ret;
 	}

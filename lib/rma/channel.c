@@ -8,6 +8,7 @@
 #include "internal.h"
 
 #define SCRATCH		64
+#define PATIENT_NS	20000000
 
 static uint64_t gets_bytes(const struct bgdma_rma *rma)
 {
@@ -41,15 +42,28 @@ int rma_channel_create(struct bgdma_rma *rma, struct channel *ch,
 }
 
 /* Some failed that the FIFO does not show: nobody knows whose. */
-static void channel_doubt(const struct bgdma_rma *rma, const struct channel *ch)
+static void channel_doubt(struct bgdma_rma *rma, const struct channel *ch)
 {
 	const struct bgdma_window *window;
 	struct bgdma_rma_epoch *e;
 
-	for (window = rma->windows; window; window = window->next)
-		for (e = window->open; e; e = e->next)
-			if (e->ch == ch)
-				epoch_fail(e, BGDMA_E_ABORTED);
+	for (window = rma->windows; window; window = window->next) {
+		for (e = window->open; e; e = e->next) {
+			if (e->ch != ch)
+				continue;
+			epoch_fail(e, BGDMA_E_ABORTED);
+			gets_doubt(rma, e->target, ANY_QUEUE, BGDMA_OK);
+		}
+	}
+}
+
+/* A get that the target's queue does not take; it may have dropped others. */
+static void get_failed(struct bgdma_rma_epoch *e, const struct sent *sent,
+		       uint32_t code)
+{
+	bgdma_counter_add(gets_counter(e, sent->kind - SENT_GET),
+			  -(int64_t)sent->count);
+	gets_doubt(e->rma, e->target, ANY_QUEUE, code);
 }
 
 /* One after the other: clearing lets the FIFO run into the next. */
@@ -67,11 +81,12 @@ void rma_channel_repair(struct channel *ch)
 		e = sent.epoch;
 		if (bgdma_unlikely(record.lost) && e)
 			channel_doubt(e->rma, ch);
+		if (e && sent.kind == SENT_MARK)
+			gets_mark_failed(e->rma, sent.count, record.code);
 		if (!e || e->serial != sent.serial)
 			continue;
 		if (sent.kind >= SENT_GET)
-			bgdma_counter_add(gets_counter(e, sent.kind - SENT_GET),
-					  -(int64_t)sent.count);
+			get_failed(e, &sent, record.code);
 		/* In whatever order they failed. */
 		if (e->failed_seq <= record.desc_seq) {
 			e->failed_seq = record.desc_seq + 1;
@@ -99,7 +114,7 @@ int rma_channel_wait(struct bgdma_rma *rma, struct channel *ch, uint64_t seq)
 		ret = 0;
 		if (bgdma_inj_done(ch->fifo) < seq)
 			ret = bgdma_inj_wait(ch->fifo, seq,
-					     BGDMA_SPIN_THEN_SLEEP, -1);
+					     BGDMA_SPIN_THEN_SLEEP, PATIENT_NS);
 		/* The last of them may be the one that failed. */
 		stopped = bgdma_inj_state(ch->fifo) == BGDMA_FIFO_ERROR;
 		if (bgdma_unlikely(stopped)) {
@@ -111,20 +126,36 @@ int rma_channel_wait(struct bgdma_rma *rma, struct channel *ch, uint64_t seq)
 			return 0;
 		if (ret == -ENODEV || bgdma_ctx_dead(rma->ctx))
 			return -ENODEV;
+		/* It may be behind a mark, which is a packet to us. */
+		if (ret == -ETIMEDOUT)
+			(void)bgdma_endpoint_progress(rma->ep, 0);
 	}
 }
 
-static int room_wait(struct bgdma_rma *rma, struct channel *ch, uint64_t next)
+bool rma_channel_has_room(struct channel *ch)
 {
-	int ret;
+	uint64_t done = bgdma_inj_done(ch->fifo);
 
-	ch->done = bgdma_inj_done(ch->fifo);
-	if (bgdma_likely(next - ch->done <= ch->mask))
-		return 0;
-	ret = rma_channel_submit(ch);
-	if (!ret)
-		ret = rma_channel_wait(rma, ch, next - ch->mask);
-	ch->done = bgdma_inj_done(ch->fifo);
+	/*
+	 * The one, then the other: what failed before shows by now. Who has its slot
+	 * next must not take its blame.
+	 */
+	rma_channel_repair(ch);
+	ch->done = done;
+	return bgdma_inj_next(ch->fifo) - done <= ch->mask;
+}
+
+static int room_wait(struct bgdma_rma *rma, struct channel *ch)
+{
+	int ret = 0;
+
+	while (!ret && !rma_channel_has_room(ch)) {
+		ret = rma_channel_submit(ch);
+		if (!ret)
+			ret = rma_channel_wait(rma, ch,
+					       bgdma_inj_next(ch->fifo) -
+					       ch->mask);
+	}
 	return ret;
 }
 
@@ -138,9 +169,11 @@ int rma_channel_take(struct bgdma_rma_epoch *e, enum sent_kind kind,
 
 	/* What had the slot must have ended: its gets are read until then. */
 	if (bgdma_unlikely(next - ch->done > ch->mask)) {
-		ret = room_wait(e->rma, ch, next);
+		ret = room_wait(e->rma, ch);
 		if (ret)
 			return ret;
+		next = bgdma_inj_next(ch->fifo);
+		sent = &ch->sent[next & ch->mask];
 	}
 	*desc = bgdma_inj_reserve(ch->fifo);
 	if (bgdma_unlikely(!*desc))

@@ -47,19 +47,19 @@ bool epoch_is_lost(struct bgdma_rma_epoch *e)
 	return down || is_over(e);
 }
 
-bool epoch_counter_fails(struct bgdma_rma_epoch *e,
-			 const struct bgdma_counter *counter)
+uint32_t epoch_counter_fails(struct bgdma_rma_epoch *e,
+			     const struct bgdma_counter *counter)
 {
 	struct bgdma_record record;
 	int code;
 
 	if (bgdma_likely(!bgdma_counter_failed(counter)))
-		return false;
+		return BGDMA_OK;
 	code = bgdma_counter_error(counter, &record);
 	if (code == BGDMA_E_ABORTED && record.bound)
 		code = (int)record.bound;
 	epoch_fail(e, (uint32_t)code);
-	return true;
+	return (uint32_t)code;
 }
 
 /* ---- Waiting ----------------------------------------------------------- */
@@ -309,6 +309,7 @@ static void epoch_init(struct bgdma_rma_epoch *e, struct bgdma_window *window,
 	e->closing = false;
 	e->ending = false;
 	e->acknowledged = false;
+	e->doubted = false;
 	e->mark = 0;
 	e->mark_code = BGDMA_OK;
 	e->code = BGDMA_OK;
@@ -402,11 +403,19 @@ static int epoch_ask(struct bgdma_window *window, uint32_t target, uint32_t id,
 	return ret;
 }
 
+/* Of one that was asked for and is waited for no more: it is at its target's gate. */
+static bool is_granted(const struct bgdma_rma_epoch *e)
+{
+	return !is_over(e) && !bgdma_counter_failed(e->sync) &&
+	       bgdma_counter_read(e->sync) <= 0;
+}
+
 int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
 		unsigned int flags, struct bgdma_rma_epoch **epoch)
 {
 	struct bgdma_rma *rma = window->rma;
 	struct bgdma_rma_epoch *e = NULL;
+	bool leaves;
 	int ret;
 
 	if (target >= rma->size ||
@@ -420,11 +429,13 @@ int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
 	ret = epoch_wait(e, sync_there, e);
 	rma_lock(rma);
 	rma_channel_repair(e->ch);
-	/* Nobody waits for it any more: it gives its place at the gate up. */
-	if (ret)
-		(void)gate_send(e, BGDMA_OP_EPOCH_END, 0, 0);
-	else
+	/* Nobody waits for it any more, or something else has failed meanwhile. */
+	leaves = ret || (e->code && is_granted(e));
+	if (!ret)
 		ret = rma_errno(e->code);
+	/* It gives its place at the gate up. */
+	if (leaves)
+		(void)gate_send(e, BGDMA_OP_EPOCH_END, 0, 0);
 	if (ret)
 		epoch_idle(e);
 	rma_unlock(rma);
@@ -462,6 +473,14 @@ int epoch_settle(const struct bgdma_rma_request *request, struct channel *ch)
 	return ret;
 }
 
+int epoch_flush_begin(struct bgdma_rma_epoch *e, struct bgdma_rma_request *all,
+		      struct channel **ch)
+{
+	*ch = e->ch;
+	request_make(e, all, true);
+	return rma_channel_submit(*ch);
+}
+
 /* What a FIFO has ended is visible at its target. */
 int bgdma_epoch_flush(struct bgdma_rma_epoch *epoch)
 {
@@ -470,9 +489,7 @@ int bgdma_epoch_flush(struct bgdma_rma_epoch *epoch)
 	int ret;
 
 	rma_lock(epoch->rma);
-	ch = epoch->ch;
-	ret = rma_channel_submit(ch);
-	request_make(epoch, &all, true);
+	ret = epoch_flush_begin(epoch, &all, &ch);
 	rma_unlock(epoch->rma);
 	return ret ? ret : epoch_settle(&all, ch);
 }

@@ -78,11 +78,23 @@ bool gets_done(struct bgdma_rma_epoch *e, uint64_t gets)
 	return e->gets_done >= gets;
 }
 
-static bool fails(struct bgdma_rma_epoch *e)
+static uint32_t fails(struct bgdma_rma_epoch *e)
 {
-	bool now = epoch_counter_fails(e, e->get);
+	uint32_t code = epoch_counter_fails(e, e->get), before = BGDMA_OK;
 
-	return (e->before && epoch_counter_fails(e, e->before)) || now;
+	if (e->before)
+		before = epoch_counter_fails(e, e->before);
+	return before ? before : code;
+}
+
+/* None is on its way, and the gets' counters do not tell of all. */
+static void doubt(struct bgdma_rma_epoch *e)
+{
+	uint32_t code = fails(e);
+
+	if (code)
+		gets_doubt(e->rma, e->target, ANY_QUEUE, code);
+	(void)gets_ask(e->rma, true);
 }
 
 /*
@@ -105,8 +117,8 @@ bool gets_over(const struct gets_wait *w)
 		e->gets_done = e->gets;
 		return true;
 	}
-	if (bgdma_unlikely(!e->mark && fails(e)))
-		gets_doubt(e->rma, e->target, ANY_QUEUE, e->code);
+	if (!e->mark)
+		doubt(e);
 	return false;
 }
 

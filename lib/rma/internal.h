@@ -19,12 +19,15 @@
 #define EPOCH_ACCESS		BGDMA_EPOCH_RESERVED
 
 /* What a descriptor in a channel is. */
-enum sent_kind { SENT_GATE, SENT_PUT, SENT_GET /* + the epoch's phase */ };
+enum sent_kind {
+	SENT_GATE, SENT_PUT, SENT_MARK,
+	SENT_GET			/* + the epoch's phase */
+};
 
 struct sent {
 	struct bgdma_rma_epoch *epoch;	/* NULL: nobody wants to know */
 	uint64_t serial;
-	uint32_t count;			/* gets: of them */
+	uint32_t count;			/* gets: of them; a mark: whose it is */
 	enum sent_kind kind;
 };
 
@@ -39,7 +42,8 @@ struct channel {
 	uint64_t done;			/* have ended, as last seen */
 	struct bgdma_desc *gets;
 	uint64_t gets_at;		/* of @gets in the module's memory */
-	uint64_t scratch;		/* eight bytes there, for one access */
+	uint64_t scratch;		/* there, eight bytes for each of: */
+	unsigned int atomics;		/* that somebody waits for: see update.c */
 };
 
 /* An origin's epoch. Used again for the same target, with another @serial. */
@@ -65,7 +69,8 @@ struct bgdma_rma_epoch {
 	bool closing;
 	bool ending;			/* a thread has begun to close it */
 	bool acknowledged;		/* a CLOSE was sent */
-	uint64_t mark;			/* see mark.c; 0: none is under way */
+	bool doubted;			/* see mark.c: one is to be sent */
+	uint64_t mark;			/* 0: none is under way */
 	uint64_t mark_gets;		/* that went before it */
 	uint32_t mark_code;		/* of what was refused */
 	uint32_t code;			/* enum bgdma_code of the first error */
@@ -160,6 +165,7 @@ struct bgdma_rma {
 	uint32_t shutting;		/* peers that are lost, and not yet down */
 	uint32_t operation, mark_operation;
 	uint64_t marks;			/* sent */
+	bool doubts;			/* of some epoch */
 	struct channel *channel;
 	struct bgdma_region *memory;	/* of the channels */
 	struct bgdma_rget_queue *queue;
@@ -195,10 +201,12 @@ int rma_channel_create(struct bgdma_rma *rma, struct channel *ch,
 uint64_t rma_channel_bytes(const struct bgdma_rma *rma);
 /*
  * The next slot, for a descriptor of an epoch: fill it, then submit. Waits for
- * room, which takes only engines.
+ * room, which takes only engines, but for marks: so progress is made after a while.
  */
 int rma_channel_take(struct bgdma_rma_epoch *e, enum sent_kind kind,
 		     uint32_t count, struct bgdma_desc **desc);
+/* Whether that would not wait. What has ended is attributed then. */
+bool rma_channel_has_room(struct channel *ch);
 int rma_channel_submit(struct channel *ch);
 /* Report why the FIFO has stopped, and let it go on. */
 void rma_channel_repair(struct channel *ch);
@@ -211,9 +219,12 @@ int epoch_begin(struct bgdma_window *window, uint32_t target, uint32_t id,
 		unsigned int flags, struct bgdma_rma_epoch **epoch);
 /* Wait for what a request names, in the channel that its epoch had. */
 int epoch_settle(const struct bgdma_rma_request *request, struct channel *ch);
-/* Whether a counter has an error, which then is the epoch's. */
-bool epoch_counter_fails(struct bgdma_rma_epoch *e,
-			 const struct bgdma_counter *counter);
+/* The error of a counter, which then is the epoch's, or BGDMA_OK. */
+uint32_t epoch_counter_fails(struct bgdma_rma_epoch *e,
+			     const struct bgdma_counter *counter);
+/* Of bgdma_epoch_flush(), with the lock: all until now is to be settled. */
+int epoch_flush_begin(struct bgdma_rma_epoch *e, struct bgdma_rma_request *all,
+		      struct channel **ch);
 /* Before the last look of who then sleeps. */
 void epoch_clear_hits(struct bgdma_rma_epoch *e);
 /* Whether its target is gone, or as if it were: then that is the epoch's error. */
@@ -269,11 +280,12 @@ int epoch_place(const struct bgdma_rma_epoch *e, uint64_t at, uint64_t length,
 void request_make(struct bgdma_rma_epoch *e, struct bgdma_rma_request *request,
 		  bool get);
 /*
- * Take a slot for a remote get of so many descriptors, which are then to be
- * written. It counts as @gets.
+ * Make the last slot taken one of a remote get of @count descriptors: where these are
+ * to be written.
  */
-int rget_take(struct bgdma_rma_epoch *e, uint32_t count, uint32_t gets,
-	      struct bgdma_desc **desc);
+struct bgdma_desc *rget_describe(const struct bgdma_rma_epoch *e,
+				 struct bgdma_desc *desc, uint32_t count,
+				 uint8_t flags);
 
 /*
  * Take a slot for a put, or what counts as one, and begin to describe it. In
@@ -294,7 +306,7 @@ BGDMA_INLINE int put_take(struct bgdma_rma_epoch *e, struct bgdma_at to,
 	return 0;
 }
 
-/* mark.c */
+/* mark.c: with the lock */
 #define ANY_QUEUE	(-1)
 bgdma_packet_fn on_gets_mark;
 /*
@@ -302,6 +314,13 @@ bgdma_packet_fn on_gets_mark;
  * @code 0: nobody knows.
  */
 void gets_doubt(struct bgdma_rma *rma, uint32_t rank, int queue, uint32_t code);
+/*
+ * Send the marks that are due; @wait: for room. How many, or -ENOMEM: none, and some
+ * are left.
+ */
+int gets_ask(struct bgdma_rma *rma, bool wait);
+/* A mark will not come back: none of the gets that it tells of will, either. */
+void gets_mark_failed(struct bgdma_rma *rma, uint32_t rank, uint32_t code);
 
 /* window.c */
 int window_send(struct bgdma_window *window, uint32_t dest, unsigned int kind,

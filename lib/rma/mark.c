@@ -7,7 +7,8 @@
  * use again or an epoch that has the same identifier.
  *
  * The event that tells of the refusal can be lost itself. Then marks go to all of
- * whom we wait for gets.
+ * whom we wait for gets. However many events there are, one mark goes to each between
+ * two looks at packets: it is one, and takes room where packets to us wait for it.
  */
 #include "internal.h"
 
@@ -17,42 +18,81 @@ static bool waits(const struct bgdma_rma_epoch *e, uint32_t rank, int queue)
 	       gets_open(e) > 0;
 }
 
-static int mark_send(struct bgdma_rma_epoch *e, uint32_t number)
-{
-	const struct bgdma_send_attr packet = {
-		.operation = e->rma->mark_operation, .dest = e->rma->rank,
-		.word = number, .flags = BGDMA_DESC_FENCE,
-	};
-	struct bgdma_desc *desc;
-	int ret;
-
-	ret = rget_take(e, 1, 0, &desc);
-	if (!ret)
-		ret = bgdma_endpoint_describe(e->rma->ep, &packet, desc);
-	return ret ? ret : rma_channel_submit(e->ch);
-}
-
 void gets_doubt(struct bgdma_rma *rma, uint32_t rank, int queue, uint32_t code)
 {
-	struct bgdma_rma_epoch *e, *last = NULL;
 	const struct bgdma_window *window;
-	uint32_t number = rma->marks + 1;
+	struct bgdma_rma_epoch *e;
 
 	for (window = rma->windows; window; window = window->next) {
 		for (e = window->open; e; e = e->next) {
 			if (!waits(e, rank, queue))
 				continue;
-			e->mark = number;
-			e->mark_gets = e->gets;
+			e->doubted = true;
 			e->mark_code = code ? code : e->mark_code;
-			last = e;
+			rma->doubts = true;
 		}
 	}
-	if (!last)
-		return;
-	rma->marks = number;
-	/* If not, the context has ended, and all waits with it. */
-	(void)mark_send(last, number);
+}
+
+/* Behind all that was asked for until now, also by what has yet to leave for good. */
+static int mark_send(struct bgdma_rma_epoch *e, uint64_t number)
+{
+	const struct bgdma_send_attr packet = {
+		.operation = e->rma->mark_operation, .dest = e->rma->rank,
+		.word = (uint32_t)number, .flags = BGDMA_DESC_FENCE,
+	};
+	struct bgdma_desc *desc;
+	int ret;
+
+	ret = rma_channel_take(e, SENT_MARK, e->target, &desc);
+	if (ret)
+		return ret;
+	desc = rget_describe(e, desc, 1, BGDMA_DESC_FENCE);
+	ret = bgdma_endpoint_describe(e->rma->ep, &packet, desc);
+	return ret ? ret : rma_channel_submit(e->ch);
+}
+
+/* One for all of the same target. If it cannot be the context has ended. */
+static void mark_all(struct bgdma_rma_epoch *first)
+{
+	uint64_t number = ++first->rma->marks;
+	const struct bgdma_window *window;
+	struct bgdma_rma_epoch *e;
+
+	for (window = first->rma->windows; window; window = window->next) {
+		for (e = window->open; e; e = e->next) {
+			if (!e->doubted || e->target != first->target)
+				continue;
+			e->doubted = false;
+			e->mark = number;
+			e->mark_gets = e->gets;
+		}
+	}
+	(void)mark_send(first, number);
+}
+
+int gets_ask(struct bgdma_rma *rma, bool wait)
+{
+	const struct bgdma_window *window;
+	struct bgdma_rma_epoch *e;
+	int sent = 0;
+
+	if (bgdma_likely(!rma->doubts))
+		return 0;
+	rma->doubts = false;
+	for (window = rma->windows; window; window = window->next) {
+		for (e = window->open; e; e = e->next) {
+			if (!e->doubted)
+				continue;
+			if (wait || rma_channel_has_room(e->ch)) {
+				mark_all(e);
+				sent++;
+			} else {
+				rma->doubts = true;
+			}
+		}
+	}
+	return sent || !rma->doubts ? sent : -ENOMEM;
 }
 
 /* All that was asked for before the mark has come, but for what never will. */
@@ -78,6 +118,8 @@ int on_gets_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 		for (e = window->open; e; e = e->next) {
 			if (e->target != rank || !e->mark || e->mark > number)
 				continue;
+			/* What the queue did not take is off the counter first. */
+			rma_channel_repair(e->ch);
 			/* Of gets since then it tells nothing. */
 			gets_settle(e);
 			again |= e->gets != e->mark_gets;
@@ -86,4 +128,19 @@ int on_gets_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	if (again)
 		gets_doubt(rma, rank, ANY_QUEUE, 0);
 	return 0;
+}
+
+void gets_mark_failed(struct bgdma_rma *rma, uint32_t rank, uint32_t code)
+{
+	const struct bgdma_window *window;
+	struct bgdma_rma_epoch *e;
+
+	for (window = rma->windows; window; window = window->next) {
+		for (e = window->open; e; e = e->next) {
+			if (e->target != rank || !e->mark)
+				continue;
+			e->mark_code = code;
+			gets_settle(e);
+		}
+	}
 }

@@ -119,6 +119,7 @@ static int on_work(void *arg)
 {
 	struct bgdma_rma *rma = arg;
 	int done = bgdma_unlikely(rma->shutting) ? windows_shut(rma) : 0;
+	int asked;
 	uint32_t i;
 
 	for (i = 0; i < rma->attr.channels; i++) {
@@ -130,7 +131,8 @@ static int on_work(void *arg)
 		rma_channel_repair(ch);
 		done++;
 	}
-	return done;
+	asked = gets_ask(rma, false);
+	return asked < 0 && done ? done : done + asked;
 }
 
 static void on_event(void *arg, const struct bgdma_event *event)

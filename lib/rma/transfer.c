@@ -149,31 +149,43 @@ static void get_describe(const struct bgdma_rma_epoch *e,
 	bgdma_desc_put(desc, &t);
 }
 
-/* The get counter goes up before it is injected. */
-int rget_take(struct bgdma_rma_epoch *e, uint32_t count, uint32_t gets,
-	      struct bgdma_desc **descs)
+struct bgdma_desc *rget_describe(const struct bgdma_rma_epoch *e,
+				 struct bgdma_desc *desc, uint32_t count,
+				 uint8_t flags)
 {
+	const struct channel *ch = e->ch;
+	uint64_t at = ((e->seq - 1) & ch->mask) * BGDMA_RGET_DESC_MAX;
 	struct bgdma_transfer t = bgdma__no_transfer();
-	struct channel *ch = e->ch;
-	uint64_t slot = bgdma_inj_next(ch->fifo) & ch->mask;
-	struct bgdma_desc *desc;
-	int ret;
 
-	ret = rma_channel_take(e, SENT_GET + e->phase, gets, &desc);
-	if (bgdma_unlikely(ret))
-		return ret;
-	slot *= BGDMA_RGET_DESC_MAX;
-	*descs = ch->gets + slot;
-	e->gets += gets;
-	if (bgdma_likely(gets))
-		bgdma_counter_add(e->get, (int64_t)gets);
 	t.dest = e->node;
 	t.dest_ctx = e->ctx;
 	t.dest_fifo = e->queue;
 	t.length = count * (uint32_t)sizeof(*desc);
+	t.flags = flags;
 	t.from.region = bgdma_region_handle(e->rma->memory);
-	t.from.offset = ch->gets_at + slot * sizeof(*desc);
+	t.from.offset = ch->gets_at + at * sizeof(*desc);
 	bgdma_desc_rget(desc, &t);
+	return ch->gets + at;
+}
+
+/*
+ * Take a slot for a remote get of @count gets, which are then to be written to
+ * @descs. The get counter goes up before it is injected.
+ */
+static int rget_take(struct bgdma_rma_epoch *e, uint32_t count,
+		     struct bgdma_desc **descs)
+{
+	struct bgdma_desc *desc;
+	int ret;
+
+	ret = rma_channel_take(e, SENT_GET, count, &desc);
+	if (bgdma_unlikely(ret))
+		return ret;
+	/* Which may be another one than before the wait for room. */
+	e->ch->sent[(e->seq - 1) & e->ch->mask].kind += e->phase;
+	e->gets += count;
+	bgdma_counter_add(e->get, (int64_t)count);
+	*descs = rget_describe(e, desc, count, 0);
 	return 0;
 }
 
@@ -193,7 +205,7 @@ int bgdma_epoch_get_sized(struct bgdma_rma_epoch *epoch,
 	access_look(epoch);
 	ret = access_check(epoch, a, &from);
 	if (bgdma_likely(!ret))
-		ret = rget_take(epoch, 1, 1, &get);
+		ret = rget_take(epoch, 1, &get);
 	if (bgdma_likely(!ret)) {
 		get_describe(epoch, get, (uint32_t)a->length, from,
 			     bgdma__place_at(&a->local), a->route);
@@ -287,7 +299,7 @@ static int row_get(struct bgdma_rma_epoch *e, const struct row *row,
 		n = row->count - i;
 		if (n > BGDMA_RGET_DESC_MAX)
 			n = BGDMA_RGET_DESC_MAX;
-		ret = rget_take(e, n, n, &gets);
+		ret = rget_take(e, n, &gets);
 		if (ret)
 			return ret;
 		for (k = 0; k < n; k++, i++) {
@@ -354,9 +366,12 @@ static bool request_done(const struct bgdma_rma_request *request)
 		.gets = request->gets,
 	};
 
-	if (w.epoch->serial == w.serial &&
-	    bgdma_inj_done(w.epoch->ch->fifo) < request->seq)
-		return false;
+	if (w.epoch->serial == w.serial) {
+		if (bgdma_inj_done(w.epoch->ch->fifo) < request->seq)
+			return false;
+		/* If it failed over a link it shows only now. */
+		rma_channel_repair(w.epoch->ch);
+	}
 	return gets_over(&w);
 }
 

@@ -217,30 +217,38 @@ static uint64_t compute(unsigned int op, unsigned int type, uint64_t was,
 	return logical_compute(op, was != 0, with != 0);
 }
 
-/* Do one atomic on the scratch memory, and wait for it: what was there. */
+/*
+ * Do one atomic on the scratch memory, and wait for it: what was there. Progress may be
+ * made meanwhile, and a callback do one of its own; what waits there makes none.
+ */
 static int scratch_atomic(struct bgdma_rma_epoch *e, unsigned int op, int type,
 			  uint32_t bytes, struct bgdma_at to, uint64_t compare,
 			  uint64_t *bits)
 {
 	const struct bgdma_at memory = {
 		.region = bgdma_region_handle(e->rma->memory),
-		.offset = e->ch->scratch,
+		.offset = e->ch->scratch + e->ch->atomics * sizeof(*bits),
 	};
 	char *scratch = (char *)bgdma_region_addr(e->rma->memory) +
-			e->ch->scratch;
+			memory.offset;
+	uint64_t seq = 0;
 	int ret;
 
+	e->ch->atomics++;
 	bits_write(scratch, *bits, bytes);
 	ret = atomic_inject(e, op, type, bytes, to, memory, compare,
 			    BGDMA_DESC_FETCH);
-	if (!ret)
+	if (!ret) {
+		seq = e->seq;
 		ret = bgdma_inj_submit(e->ch->fifo);
+	}
 	if (!ret)
-		ret = rma_channel_wait(e->rma, e->ch, e->seq);
+		ret = rma_channel_wait(e->rma, e->ch, seq);
 	/* What else of the epoch has failed does not matter. */
-	if (!ret && bgdma_unlikely(e->failed_seq == e->seq))
+	if (!ret && bgdma_unlikely(e->failed_seq == seq))
 		ret = rma_errno(e->failed_code);
 	*bits = bits_read(scratch, bytes);
+	e->ch->atomics--;
 	return ret;
 }
 
