@@ -610,6 +610,7 @@ struct bgdma_node {
  * @nodes: struct bgdma_node by rank; @lock
  * @groups: struct bgdma_group by number and rank; its own lock, read under RCU
  * @groups_gone: bindings that are no more; written under the lock of @groups
+ * @groups_made: how many there were; likewise
  * @members: who is attached, without holes; written under @lock, read under RCU
  * @contexts: so many; @lock
  * @stats_lock: innermost
@@ -640,6 +641,7 @@ struct bgdma_partition {
 	struct xarray nodes;
 	struct xarray groups;
 	u64 groups_gone;
+	u32 groups_made;
 	struct xarray members;
 	u32 contexts;
 	struct mutex stats_lock;

@@ -147,6 +147,7 @@ int bgdma_group_bind(struct bgdma_ctx *ctx, const struct bgdma_group_bind *arg)
 	if (err)
 		goto free;
 	xa_lock(groups);
+	group->serial = ctx->partition->groups_made++;
 	err = __xa_insert(groups,
 			  bgdma_group_key(ctx->partition, arg->group,
 					  ctx->rank),

@@ -162,6 +162,7 @@ struct bgdma_stream_stats {
  * @fifo: slot of the FIFO or queue, likewise
  * @ctx: of a member behind a link: its context there
  * @incarnation: of that, or 0: any
+ * @binding: of @receiver, that the copy began under
  * @given: what it names at the receiver was read from its slots in this very slice:
  *	the group need not be asked for it
  */
@@ -174,6 +175,7 @@ struct bgdma_line {
 	__le16 fifo;
 	u16 ctx;
 	u32 incarnation;
+	u32 binding;
 	bool given;
 };
 

@@ -13,6 +13,7 @@
  * @ctx: whose objects are in the slots
  * @node: in ctx.groups; lock of partition.groups
  * @number: of the group
+ * @serial: of the binding: the next of the same context is another one
  * @n_slots: so many
  * @n_members: so many
  * @slots: the objects; of one that went away the kind is BGDMA_KIND_CONTEXT
@@ -23,6 +24,7 @@ struct bgdma_group {
 	struct bgdma_ctx *ctx;
 	struct list_head node;
 	u32 number;
+	u32 serial;
 	u32 n_slots;
 	u32 n_members;
 	struct bgdma_group_slot slots[BGDMA_GROUP_SLOTS];

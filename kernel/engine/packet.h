@@ -144,7 +144,9 @@ static __always_inline int bgdma_land_packets(struct bgdma_ctx *ctx,
 	    !bgdma_granted_whole(&fifo->grants, who, BGDMA_RIGHT_ACCEPT,
 				 &s->memo.fifo) &&
 	    !(s->group &&
-	      bgdma_group_gives(ctx, s, who, BGDMA_KIND_REC_FIFO, fifo->id)))
+	      (s->line.given || bgdma_group_gives(ctx, s, who,
+						  BGDMA_KIND_REC_FIFO,
+						  fifo->id))))
 		return bgdma_fault(s, BGDMA_E_RIGHTS, fifo->id,
 				   BGDMA_RIGHT_ACCEPT);
 	slot = bgdma_rec_slot(ctx, s, who);

@@ -60,6 +60,7 @@ static bool bgdma_arrive_localize(struct bgdma_rx_flow *flow,
 	s->line.region = d->u.at.dst_region;
 	s->line.counter = d->rec_ctr;
 	s->line.fifo = d->dst_fifo;
+	s->line.binding = group->serial;
 	return true;
 }
 
@@ -89,19 +90,20 @@ put:
 	return NULL;
 }
 
-/* A copy was refused: because nobody takes it any more? */
-static bool bgdma_arrive_gone(struct bgdma_rx_flow *flow,
-			      const struct bgdma_ctx *target)
+/* A copy was refused: because nobody takes it any more, or who does has bound anew? */
+static bool bgdma_arrive_gone(struct bgdma_rx_flow *flow)
 {
 	const struct bgdma_group *now;
+	u32 serial;
 
 	if (!(flow->s.x.desc.route & BGDMA_ROUTE_DEPOSIT))
 		return false;
 	now = bgdma_group_receiver(&flow->s, flow->key.dst);
 	if (!now)
 		return true;
+	serial = now->serial;
 	bgdma_busy_put(&now->ctx->busy);
-	return now->ctx != target;
+	return serial != flow->s.line.binding;
 }
 
 /* The context that a packet is for, busy; or NULL with a fault. */
@@ -424,7 +426,7 @@ static int bgdma_arrive_slice(struct bgdma_rx_flow *flow,
 		ret = bgdma_arrive_atomic(flow, target, p, skb, off, n);
 	else
 		ret = bgdma_deliver_gate(target, s);
-	if (unlikely(ret > 0) && bgdma_arrive_gone(flow, target)) {
+	if (unlikely(ret > 0) && bgdma_arrive_gone(flow)) {
 		bgdma_arrive_cut(flow);
 		ret = BGDMA_STEP_DONE;
 	} else if (ret > 0)

@@ -238,6 +238,7 @@ static struct bgdma_ctx *bgdma_line_next(struct bgdma_stream *s, int *ret)
 	*ret = bgdma_group_arrive(group, s);
 	if (!*ret) {
 		s->line.receiver = group->ctx->who.incarnation;
+		s->line.binding = group->serial;
 		s->line.given = true;
 		return group->ctx;
 	}
@@ -274,17 +275,21 @@ static int bgdma_line_pass_by(struct bgdma_stream *s, u32 bytes)
 	return BGDMA_STEP_DONE;
 }
 
-/* A node refused its copy: is it still one that takes any? */
-static bool bgdma_line_gone(struct bgdma_stream *s,
-			    const struct bgdma_ctx *target)
+/*
+ * A node refused its copy: is it still one that takes any? Who has bound the group anew
+ * takes the next. What is remembered may be a moment behind what the node knew.
+ */
+static bool bgdma_line_gone(struct bgdma_stream *s)
 {
 	const struct bgdma_group *now;
+	u32 serial;
 
-	now = bgdma_group_member(s, le32_to_cpu(s->x.desc.dst_rank));
+	now = bgdma_group_receiver(s, le32_to_cpu(s->x.desc.dst_rank));
 	if (!now)
 		return true;
+	serial = now->serial;
 	bgdma_busy_put(&now->ctx->busy);
-	return now->ctx != target;
+	return serial != s->line.binding;
 }
 
 /* A piece for the node behind a link that the stream is at. */
@@ -347,7 +352,7 @@ int bgdma_line_move(struct bgdma_stream *s, const struct bgdma_payload *p,
 	s->line.given = false;
 	if (ret == BGDMA_STEP_DONE && s->x.done + bytes == length)
 		ret = bgdma_line_landed(s, target, bytes);
-	else if (unlikely(ret > 0) && bgdma_line_gone(s, target))
+	else if (unlikely(ret > 0) && bgdma_line_gone(s))
 		ret = bgdma_line_pass_by(s, bytes);
 	bgdma_busy_put(&target->busy);
 	return ret;
