@@ -17,6 +17,8 @@ DESTDIR ?=
 
 BUILD     := $(CURDIR)/build
 ALL       := 6.1 6.12
+# Those that look for bugs are built of one series.
+EACH       = $(if $(filter debug kcsan gcov,$(FLAVOUR)),$(SERIES),$(ALL))
 VMKERNEL   = tools/vm/kernel
 RUNVM      = tools/vm/vm --kernel $(SERIES) --flavour $(FLAVOUR) --cpus $(CPUS)
 # A folder is built when it is there; $(1) is the folder, $(2) the rest.
@@ -58,11 +60,11 @@ deps-check: deps
 	@tools/check/deps check
 
 kernels: deps	## fetch the Debian kernels into ~/.cache/bgdma, once
-	@for series in $(ALL); do \
+	@for series in $(EACH); do \
 		$(VMKERNEL) fetch $$series $(FLAVOUR) >/dev/null || exit 1; done
 
 modules: kernels	## the module for both Debian kernels, in build/RELEASE/kernel
-	@for series in $(ALL); do \
+	@for series in $(EACH); do \
 		tools/vm/module $$series $(FLAVOUR) W=1 modules || exit 1; done
 
 module: deps	## the module for the running kernel, in kernel/
