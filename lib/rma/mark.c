@@ -8,7 +8,7 @@
  *
  * The event that tells of the refusal can be lost itself. Then marks go to all of
  * whom we wait for gets. However many events there are, one mark goes to each between
- * two looks at packets: it is one, and takes room where packets to us wait for it.
+ * two looks at packets: marks must not fill the FIFO that they come back to.
  */
 #include "internal.h"
 
