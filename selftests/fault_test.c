@@ -19,7 +19,7 @@ static struct {
 	struct node n;
 	struct inj inj;
 	struct rec rec;
-	struct region region;
+	struct region region, more;
 	__u32 counter;
 	int eventfd;
 	char *memory;		/* PIN_PAGES, present */
@@ -294,6 +294,24 @@ static void undo_gate(void)
 	region_new(&w.region, &w.n, PAGE);
 }
 
+/* Of one region the other has it. */
+static void prepare_share(void)
+{
+	must(call_gate());
+	region_new(&w.more, &w.n, PAGE);
+}
+
+static int call_share(void)
+{
+	return gate_with(&w.n, w.more.handle, w.region.handle);
+}
+
+static void undo_share(void)
+{
+	must(region_free(&w.n, w.more.handle));
+	undo_gate();
+}
+
 static int call_epochs(void)
 {
 	struct bgdma_epoch e[100];
@@ -429,6 +447,7 @@ static const struct faulty calls[] = {
 	       undo_grant_counters),
 	FAULTY("REVOKE", prepare_revoke, call_revoke, undo_revoke),
 	FAULTY("GATE", NULL, call_gate, undo_gate),
+	FAULTY("GATE with", prepare_share, call_share, undo_share),
 	FAULTY("EPOCHS", prepare_epochs, call_epochs, undo_gate),
 	FAULTY("EPOCH_ALLOW", prepare_epochs, call_allow, undo_gate),
 	FAULTY("GROUP_BIND", NULL, call_group_bind, undo_group),
