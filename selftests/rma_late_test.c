@@ -9,6 +9,14 @@
 #include "kselftest_harness.h"
 #include "rma_util.h"
 
+/* When all are through nobody is at our gate. */
+static int close_at_rest(struct accessor *a)
+{
+	require_is(0, meet(a));
+	require_is(0, at_gate(a, NULL));
+	return accessor_close(a);
+}
+
 /* ---- Gets that are dropped with one that is refused --------------------- */
 
 #define GETS	40
@@ -67,10 +75,8 @@ static int dropped(uint32_t rank, uint32_t size, void *arg)
 		require_is(ret, bgdma_epoch_close(good));
 		require_is(refused, bgdma_epoch_close(bad));
 	}
-	require_is(0, meet(&a));
-	require_is(0, at_gate(&a, NULL));
 	require_is(0, bgdma_region_free(foreign));
-	return accessor_close(&a);
+	return close_at_rest(&a);
 }
 
 TEST(ep6_after_a_get_that_others_were_dropped_with)
@@ -118,10 +124,8 @@ static int unheard(uint32_t rank, uint32_t size, void *arg)
 		require_is(ret, bgdma_epoch_close(good));
 		require(bgdma_epoch_close(noise) < 0);
 	}
-	require_is(0, meet(&a));
-	require_is(0, at_gate(&a, NULL));
 	require_is(0, bgdma_region_free(foreign));
-	return accessor_close(&a);
+	return close_at_rest(&a);
 }
 
 TEST(ep6_after_a_refusal_that_was_not_heard_of)
@@ -131,10 +135,6 @@ TEST(ep6_after_a_refusal_that_was_not_heard_of)
 }
 
 /* ---- Whose error it is -------------------------------------------------- */
-
-struct behind {
-	bool gets;		/* behind it, or puts */
-};
 
 /*
  * One fails, and as many as the ring has room for are put or got in another epoch before
@@ -146,7 +146,7 @@ static int behind(uint32_t rank, uint32_t size, void *arg)
 		.channels = 1, .entries = BGDMA_INJ_ENTRIES_MIN,
 	};
 	const struct bgdma_window_attr window = { .length = WINDOW };
-	const struct behind *b = arg;
+	const bool *gets_follow = arg;
 	struct bgdma_rma_epoch *bad, *good;
 	struct accessor a = { 0 };
 	uint32_t i, k;
@@ -162,26 +162,24 @@ static int behind(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, put(&a, bad, LOCAL - 4, 8, 0));
 		for (i = 0; i < rma.entries; i++) {
 			(void)poll(NULL, 0, 1);
-			require_is(0, b->gets ? get(&a, good, 8, 8, 8) :
+			require_is(0, *gets_follow ? get(&a, good, 8, 8, 8) :
 						put(&a, good, 8, 8, 8));
 		}
 		require_is(0, bgdma_epoch_flush(good));
 		require_is(-ERANGE, bgdma_epoch_close(bad));
 		require_is(0, bgdma_epoch_close(good));
 	}
-	require_is(0, meet(&a));
-	require_is(0, at_gate(&a, NULL));
-	return accessor_close(&a);
+	return close_at_rest(&a);
 }
 
 TEST(dma8_ep6_an_error_is_of_the_epoch_that_has_it)
 {
-	struct behind b = { false };
+	bool gets_follow = false;
 
 	partition_new("2x1x1", "");
-	EXPECT_TRUE(job_run(2, behind, &b, -1));
-	b.gets = true;
-	EXPECT_TRUE(job_run(2, behind, &b, -1));
+	EXPECT_TRUE(job_run(2, behind, &gets_follow, -1));
+	gets_follow = true;
+	EXPECT_TRUE(job_run(2, behind, &gets_follow, -1));
 }
 
 #define EPOCHS	14

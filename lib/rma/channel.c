@@ -47,13 +47,11 @@ static void channel_doubt(struct bgdma_rma *rma, const struct channel *ch)
 	const struct bgdma_window *window;
 	struct bgdma_rma_epoch *e;
 
-	for (window = rma->windows; window; window = window->next) {
-		for (e = window->open; e; e = e->next) {
-			if (e->ch != ch)
-				continue;
-			epoch_fail(e, BGDMA_E_ABORTED);
-			gets_doubt(rma, e->target, ANY_QUEUE, BGDMA_OK);
-		}
+	for_each_epoch(e, window, rma) {
+		if (e->ch != ch)
+			continue;
+		epoch_fail(e, BGDMA_E_ABORTED);
+		gets_doubt(rma, e->target, ANY_QUEUE, BGDMA_OK);
 	}
 }
 

@@ -176,6 +176,11 @@ struct bgdma_rma {
 	uint32_t created;
 };
 
+/* Those of this process at all windows. */
+#define for_each_epoch(e, window, rma)					\
+	for ((window) = (rma)->windows; (window); (window) = (window)->next) \
+		for ((e) = (window)->open; (e); (e) = (e)->next)
+
 static inline void rma_lock(const struct bgdma_rma *rma)
 {
 	bgdma_endpoint_lock(rma->ep);

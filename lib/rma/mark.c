@@ -23,14 +23,12 @@ void gets_doubt(struct bgdma_rma *rma, uint32_t rank, int queue, uint32_t code)
 	const struct bgdma_window *window;
 	struct bgdma_rma_epoch *e;
 
-	for (window = rma->windows; window; window = window->next) {
-		for (e = window->open; e; e = e->next) {
-			if (!waits(e, rank, queue))
-				continue;
-			e->doubted = true;
-			e->mark_code = code ? code : e->mark_code;
-			rma->doubts = true;
-		}
+	for_each_epoch(e, window, rma) {
+		if (!waits(e, rank, queue))
+			continue;
+		e->doubted = true;
+		e->mark_code = code ? code : e->mark_code;
+		rma->doubts = true;
 	}
 }
 
@@ -59,14 +57,12 @@ static void mark_all(struct bgdma_rma_epoch *first)
 	const struct bgdma_window *window;
 	struct bgdma_rma_epoch *e;
 
-	for (window = first->rma->windows; window; window = window->next) {
-		for (e = window->open; e; e = e->next) {
-			if (!e->doubted || e->target != first->target)
-				continue;
-			e->doubted = false;
-			e->mark = number;
-			e->mark_gets = e->gets;
-		}
+	for_each_epoch(e, window, first->rma) {
+		if (!e->doubted || e->target != first->target)
+			continue;
+		e->doubted = false;
+		e->mark = number;
+		e->mark_gets = e->gets;
 	}
 	(void)mark_send(first, number);
 }
@@ -80,16 +76,14 @@ int gets_ask(struct bgdma_rma *rma, bool wait)
 	if (bgdma_likely(!rma->doubts))
 		return 0;
 	rma->doubts = false;
-	for (window = rma->windows; window; window = window->next) {
-		for (e = window->open; e; e = e->next) {
-			if (!e->doubted)
-				continue;
-			if (wait || rma_channel_has_room(e->ch)) {
-				mark_all(e);
-				sent++;
-			} else {
-				rma->doubts = true;
-			}
+	for_each_epoch(e, window, rma) {
+		if (!e->doubted)
+			continue;
+		if (wait || rma_channel_has_room(e->ch)) {
+			mark_all(e);
+			sent++;
+		} else {
+			rma->doubts = true;
 		}
 	}
 	return sent || !rma->doubts ? sent : -ENOMEM;
@@ -114,16 +108,14 @@ int on_gets_mark(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 
 	if (packet->bytes || number > rma->marks)
 		return -EBADMSG;
-	for (window = rma->windows; window; window = window->next) {
-		for (e = window->open; e; e = e->next) {
-			if (e->target != rank || !e->mark || e->mark > number)
-				continue;
-			/* What the queue did not take is off the counter first. */
-			rma_channel_repair(e->ch);
-			/* Of gets since then it tells nothing. */
-			gets_settle(e);
-			again |= e->gets != e->mark_gets;
-		}
+	for_each_epoch(e, window, rma) {
+		if (e->target != rank || !e->mark || e->mark > number)
+			continue;
+		/* What the queue did not take is off the counter first. */
+		rma_channel_repair(e->ch);
+		/* Of gets since then it tells nothing. */
+		gets_settle(e);
+		again |= e->gets != e->mark_gets;
 	}
 	if (again)
 		gets_doubt(rma, rank, ANY_QUEUE, 0);
@@ -135,12 +127,10 @@ void gets_mark_failed(struct bgdma_rma *rma, uint32_t rank, uint32_t code)
 	const struct bgdma_window *window;
 	struct bgdma_rma_epoch *e;
 
-	for (window = rma->windows; window; window = window->next) {
-		for (e = window->open; e; e = e->next) {
-			if (e->target != rank || !e->mark)
-				continue;
-			e->mark_code = code;
-			gets_settle(e);
-		}
+	for_each_epoch(e, window, rma) {
+		if (e->target != rank || !e->mark)
+			continue;
+		e->mark_code = code;
+		gets_settle(e);
 	}
 }

@@ -86,11 +86,10 @@ static void event_refused(struct bgdma_rma *rma,
 	const struct bgdma_window *window;
 	struct bgdma_rma_epoch *e;
 
-	for (window = rma->windows; window; window = window->next)
-		for (e = window->open; e; e = e->next)
-			if (e->target == rank && e->id == event->cookie &&
-			    window->peer[rank].region == event->object)
-				epoch_fail(e, event->code);
+	for_each_epoch(e, window, rma)
+		if (e->target == rank && e->id == event->cookie &&
+		    window->peer[rank].region == event->object)
+			epoch_fail(e, event->code);
 }
 
 /* Any of them may have told of anything: also that some epoch here is broken. */
