@@ -4,7 +4,7 @@
 import re
 
 SPLAT = re.compile(r"""
-    \bBUG: | \bWARNING: | \bOops\b | kernel\ BUG\ at
+    \bBUG: | \bBUG\ \S+\ \((Not\ t|T)ainted | \bWARNING: | \bOops\b | kernel\ BUG\ at
   | KASAN | KCSAN | KMSAN | UBSAN | KFENCE: | ODEBUG
   | general\ protection\ fault | double\ fault | Kernel\ panic
   | rcu.*(detected\ stalls|self-detected|Stall\ ended) | rcu:\ INFO
