@@ -19,17 +19,25 @@
 struct door door;
 static struct bgdma_inj_fifo *many[FIFOS];
 
-/* Both ends on nodes of the attacker's own: 2 and 3. */
-static struct ends theirs(void)
+static const struct bgdma_grant_attr anyone = {
+	.rank = BGDMA_RANK_ANY, .ctx = BGDMA_CTX_ANY,
+};
+
+static struct bgdma_ctx *attach_sender(void)
 {
-	const struct bgdma_grant_attr anyone = {
-		.rank = BGDMA_RANK_ANY, .ctx = BGDMA_CTX_ANY,
-	};
-	struct ends e = { .from = attach_many(ATTACK_RANK, FIFOS), .to = attach(3, -1) };
+	struct bgdma_ctx *ctx = attach_many(ATTACK_RANK, FIFOS);
 	unsigned int i;
 
 	for (i = 0; i < FIFOS; i++)
-		must(bgdma_inj_create(e.from, NULL, &many[i]));
+		must(bgdma_inj_create(ctx, NULL, &many[i]));
+	return ctx;
+}
+
+/* Both ends on nodes of the attacker's own: 2 and 3. */
+static struct ends theirs(void)
+{
+	struct ends e = { .from = attach_sender(), .to = attach(3, -1) };
+
 	must(bgdma_rec_create(e.to, NULL, &e.rec));
 	must(bgdma_rec_grant(e.rec, &anyone, NULL));
 	e.inj = many[0];
@@ -38,7 +46,7 @@ static struct ends theirs(void)
 
 static void theirs_memory(struct ends *e)
 {
-	const struct bgdma_grant_attr anyone = {
+	const struct bgdma_grant_attr all = {
 		.rank = BGDMA_RANK_ANY, .ctx = BGDMA_CTX_ANY,
 		.rights = BGDMA_RIGHT_READ | BGDMA_RIGHT_WRITE |
 			  BGDMA_RIGHT_ATOMIC | BGDMA_RIGHT_EPOCH,
@@ -50,8 +58,8 @@ static void theirs_memory(struct ends *e)
 	must(bgdma_region_alloc(e->to, LONG,
 				BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE,
 				&e->target));
-	must(bgdma_region_grant(e->source, &anyone, NULL));
-	must(bgdma_region_grant(e->target, &anyone, NULL));
+	must(bgdma_region_grant(e->source, &all, NULL));
+	must(bgdma_region_grant(e->target, &all, NULL));
 }
 
 static void compute(void)
@@ -115,22 +123,69 @@ static void park(void)
 	flood(32, 1);
 }
 
-/* The same descriptor over and over. */
-static void keep_full(struct ends *e, const struct bgdma_desc *desc)
+/* The same descriptor in each slot that is free. */
+static void fill(struct bgdma_ctx *from, const struct bgdma_desc *desc)
 {
 	unsigned int i;
 
+	for (i = 0; i < FIFOS; i++) {
+		while (bgdma_inj_space(many[i]))
+			*bgdma_inj_reserve(many[i]) = *desc;
+		bgdma_inj_publish(many[i]);
+		if (bgdma_inj_error(many[i], NULL) != BGDMA_OK)
+			die("attack", -EPROTO);
+	}
+	must(bgdma_doorbell(from, BGDMA_DOORBELL_POOL));
+}
+
+static void keep_full(struct ends *e, const struct bgdma_desc *desc)
+{
 	for (;;) {
-		for (i = 0; i < FIFOS; i++) {
-			while (bgdma_inj_space(many[i]))
-				*bgdma_inj_reserve(many[i]) = *desc;
-			bgdma_inj_publish(many[i]);
-			if (bgdma_inj_error(many[i], NULL) != BGDMA_OK)
-				die("attack", -EPROTO);
-		}
-		must(bgdma_doorbell(e->from, BGDMA_DOORBELL_POOL));
+		fill(e->from, desc);
 		usleep(1000);
 	}
+}
+
+/* Who receives, and is suspended at once: his FIFO fills up, and stays so. */
+static struct bgdma_transfer to_stopped(void)
+{
+	struct bgdma_transfer t = bgdma__no_transfer();
+	struct bgdma_ctx *to = attach(3, -1);
+	struct bgdma_rec_fifo *rec;
+
+	must(bgdma_rec_create(to, NULL, &rec));
+	must(bgdma_rec_grant(rec, &anyone, NULL));
+	t.dest = 3;
+	t.dest_ctx = bgdma_ctx_info(to)->ctx;
+	t.dest_fifo = bgdma_rec_id(rec);
+	return t;
+}
+
+/* All FIFOs wait for room at one whose process is suspended; doorbells without end. */
+static void suspended(void)
+{
+	struct bgdma_transfer t = { 0 };
+	struct bgdma_desc desc;
+	struct bgdma_ctx *from;
+	int there[2], status;
+	pid_t pid;
+
+	must(pipe(there) ? -errno : 0);
+	pid = fork();
+	if (!pid) {
+		t = to_stopped();
+		if (write(there[1], &t, sizeof(t)) == sizeof(t))
+			raise(SIGSTOP);
+		exit(1);
+	}
+	if (read(there[0], &t, sizeof(t)) != sizeof(t) ||
+	    waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
+		die("suspended", -ECHILD);
+	from = attach_sender();
+	bgdma_desc_memfifo(&desc, &t);
+	bgdma_desc_inline(&desc, NULL, 0);
+	for (;;)
+		fill(from, &desc);
 }
 
 /* From theirs to theirs. */
@@ -459,6 +514,7 @@ const struct attacker attackers[] = {
 	{ .name = "collectives", .run = collectives_of_two },
 	{ .name = "epochs", .run = epochs },
 	{ .name = "parking", .run = park },
+	{ .name = "suspended", .run = suspended },
 	{ .name = "pinning", .run = pin },
 	{ .name = "hoarding", .run = hoard },
 	{ .name = "crashing", .run = crash },
