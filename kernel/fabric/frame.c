@@ -53,8 +53,10 @@ void bgdma_frame_begin(struct sk_buff *skb, const struct bgdma_flow_key *key)
 	struct bgdma_frame *f = skb_put_zero(skb, sizeof(*f));
 
 	memset(skb->cb, 0, sizeof(skb->cb));
-	bgdma_frame_cb(skb)->room = skb_availroom(skb) /
-				    sizeof(struct bgdma_wire_packet);
+	/* Each may be refused, and an acknowledgment has to tell of all before the next. */
+	bgdma_frame_cb(skb)->room =
+		min_t(u32, skb_availroom(skb) / sizeof(struct bgdma_wire_packet),
+		      BGDMA_WIRE_RESULTS);
 	f->magic = cpu_to_le16(BGDMA_WIRE_MAGIC);
 	f->version = BGDMA_WIRE_VERSION;
 	f->type = BGDMA_FRAME_DATA;

@@ -89,14 +89,14 @@ void bgdma_sent_publish(struct bgdma_tx *tx)
 
 /*
  * A FIFO shows one failure at a time, and none has ended that nobody can have seen:
- * the next ends when that was cleared.
+ * the next ends when that was cleared, and what fails just then stands behind it.
  */
 static bool bgdma_sent_has_to_wait(struct bgdma_tx *tx,
 				   const struct bgdma_sent *sent)
 {
 	if (!sent->code || sent->told || sent->given_up ||
 	    tx->s->kind != BGDMA_KIND_INJ_FIFO ||
-	    !test_bit(BGDMA_STREAM_ERROR, &tx->s->flags))
+	    (!tx->failing && !test_bit(BGDMA_STREAM_ERROR, &tx->s->flags)))
 		return false;
 	tx->failing = true;
 	return true;

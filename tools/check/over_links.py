@@ -9,7 +9,7 @@ LINKS = {
                        "rma_window_test group_test rma_epoch_test sys_lost_test "
                        "sys_result_test msg_result_test sys_trace_test "
                        "sys_way_test sys_leave_test msg_leave_test "
-                       "rget_test rget_room_test tree_end_test tree_forged_test "
+                       "train_test rget_test rget_room_test tree_end_test tree_forged_test "
                        "rma_fail_test rma_late_test "
                        "rma_trap_test:global.epoch_traps_though_events_are_lost "
                        "rma_dynamic_test:global.x3_window_that_shrinks_in_an_epoch "
@@ -18,7 +18,8 @@ LINKS = {
     "a jumbo MTU": (3, {"MTU": "9000"}, "put_test atomic_test"),
     "that lose and spoil": (
         3, {"NETEM": "loss 5% duplicate 2% reorder 10% delay 1ms corrupt 1%"},
-        "put_test memfifo_test counter_test fifo_test coll_random_test "
+        "put_test memfifo_test counter_test fifo_test train_test "
+        "coll_random_test "
         "rma_update_test:global.update_arrays "
         "rma_flush_test:global.ep4_no_get_comes_after_one_that_failed"),
 }
