@@ -125,29 +125,36 @@ static __always_inline void bgdma_message_count(struct bgdma_stream *s, u32 n)
 }
 
 /*
- * The message of @n bytes that @s is at has landed: true if it was ended, and
- * @s is at the next of its train, false if somebody else has to end it.
+ * The next message of the train, where it is in the ring; NULL: there is none that
+ * begins as the one that @s is at.
  */
-static __always_inline bool bgdma_train_next(struct bgdma_stream *s, u32 n)
+static __always_inline const u64 *bgdma_train_more(struct bgdma_stream *s)
 {
-	u64 *now = (u64 *)&s->x.desc;
+	const u64 *now = (const u64 *)&s->x.desc, *next;
 	struct bgdma_inj_fifo *fifo;
-	const u64 *next;
 	u32 i;
 
 	/* No longer than what was in the ring before. */
 	if (!s->x.train || bgdma_stream_must_stop(s))
-		return false;
+		return NULL;
 	fifo = container_of(s, struct bgdma_inj_fifo, s);
 	next = fifo->shm.addr + (s->head & fifo->mask) * sizeof(s->x.desc);
 #pragma GCC unroll 4
 	for (i = 0; i < 4; i++) {
 		if (READ_ONCE(next[i]) != now[i])
-			return false;
+			return NULL;
 	}
+	return next;
+}
 
-	bgdma_message_count(s, n);
-	bgdma_xfer_end(s, fifo);
+/* On to it. */
+static __always_inline void bgdma_train_step(struct bgdma_stream *s,
+					     struct bgdma_inj_fifo *fifo,
+					     const u64 *next)
+{
+	u64 *now = (u64 *)&s->x.desc;
+	u32 i;
+
 	/* The first half is the same: it was compared, not to be read again. */
 #pragma GCC unroll 4
 	for (i = 4; i < 8; i++)
@@ -157,6 +164,35 @@ static __always_inline bool bgdma_train_next(struct bgdma_stream *s, u32 n)
 	bgdma_ring_set_head(fifo->kern, s->head);
 	bgdma_xfer_begin(s);
 	trace_bgdma_execute(s);
+}
+
+/*
+ * The message of @n bytes that @s is at has landed: true if it was ended, and
+ * @s is at the next of its train, false if somebody else has to end it.
+ */
+static __always_inline bool bgdma_train_next(struct bgdma_stream *s, u32 n)
+{
+	const u64 *next = bgdma_train_more(s);
+	struct bgdma_inj_fifo *fifo;
+
+	if (!next)
+		return false;
+	fifo = container_of(s, struct bgdma_inj_fifo, s);
+	bgdma_message_count(s, n);
+	bgdma_xfer_end(s, fifo);
+	bgdma_train_step(s, fifo, next);
+	return true;
+}
+
+/* The same of a message that was sent, and ends later. */
+static __always_inline bool bgdma_train_sent(struct bgdma_stream *s)
+{
+	const u64 *next = bgdma_train_more(s);
+
+	if (!next)
+		return false;
+	bgdma_stat_add(s->stats.packets, 1);
+	bgdma_train_step(s, container_of(s, struct bgdma_inj_fifo, s), next);
 	return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "../engine/busy.h"
 #include "../engine/group.h"
+#include "../engine/train.h"
 #include "check.h"
 #include "flow.h"
 #include "loopback.h"
@@ -226,6 +227,12 @@ static void bgdma_arrive_cut(struct bgdma_rx_flow *flow)
 		bgdma_busy_put(&target->busy);
 }
 
+static void bgdma_arrive_counted(struct bgdma_stream *s, u32 n)
+{
+	bgdma_stat_add(s->stats.packets, 1);
+	bgdma_stat_add(s->stats.bytes_copied, n);
+}
+
 /*
  * @n bytes of the transfer have arrived. Of @visible bytes the last was among them:
  * count these, unless the delivery did.
@@ -249,8 +256,7 @@ static void bgdma_arrive_landed(struct bgdma_rx_flow *flow,
 	flow->target = target->who.incarnation;
 	if ((visible || last) && !bgdma_is_greeting(&s->x.desc))
 		bgdma_loopback_talked(s->ctx, target);
-	bgdma_stat_add(s->stats.packets, 1);
-	bgdma_stat_add(s->stats.bytes_copied, n);
+	bgdma_arrive_counted(s, n);
 }
 
 /* --------------------------------------------------------------------- */
@@ -394,6 +400,77 @@ static int bgdma_arrive_nobody(struct bgdma_rx_flow *flow)
 	return code;
 }
 
+/*
+ * Is the packet behind @p a message as that is, but for payload and cookie? What was
+ * looked up for the one holds for the other.
+ */
+static bool bgdma_arrive_alike(const struct bgdma_rx_flow *flow,
+			       const struct bgdma_wire_packet *p,
+			       const struct sk_buff *skb)
+{
+	const struct bgdma_frame *f = (const void *)skb->data;
+	const u64 *now = (const u64 *)&p->desc;
+	const u64 *next = (const u64 *)&p[1].desc;
+
+	return flow->packet + 1 < f->packets && p[1].kind == p->kind &&
+	       now[0] == next[0] && now[1] == next[1] && now[2] == next[2] &&
+	       now[3] == next[3] && p[1].dst_inc == p->dst_inc &&
+	       p[1].flags == p->flags && p[1].group == p->group;
+}
+
+/* A message that is in its descriptor, and those of its frame that are like it. */
+static int bgdma_arrive_inline(struct bgdma_rx_flow *flow,
+			       struct bgdma_ctx *target,
+			       const struct bgdma_wire_packet *p,
+			       const struct sk_buff *skb, u32 n)
+{
+	struct bgdma_stream *s = &flow->s;
+	int ret, i;
+
+	for (i = 0;; i++) {
+		ret = bgdma_deliver_memfifo(target, s, NULL, n);
+		if (ret || i == BGDMA_TRAIN_MAX ||
+		    s->x.desc.route & BGDMA_ROUTE_DEPOSIT ||
+		    !bgdma_arrive_alike(flow, p, skb))
+			return ret;
+		/* What it says of the flow is so after each of the others, too. */
+		if (!i)
+			bgdma_arrive_landed(flow, target, n, n);
+		else
+			bgdma_arrive_counted(s, n);
+		flow->packet++;
+		p++;
+		s->x.desc.u = p->desc.u;
+		s->x.desc.cookie = p->desc.cookie;
+		s->x.id = le32_to_cpu(p->id);
+		s->x.done = 0;
+	}
+}
+
+static int bgdma_arrive_deliver(struct bgdma_rx_flow *flow,
+				struct bgdma_ctx *target,
+				const struct bgdma_wire_packet *p,
+				const struct sk_buff *skb, u32 off, u32 *n,
+				u32 *visible)
+{
+	u8 op = p->desc.op;
+
+	if (op == BGDMA_OP_MEMFIFO && p->desc.flags & BGDMA_DESC_INLINE) {
+		*n = le32_to_cpu(p->desc.length);
+		return bgdma_arrive_inline(flow, target, p, skb, *n);
+	}
+	if (op == BGDMA_OP_PUT)
+		return bgdma_arrive_put(flow, target, skb, off, n);
+	if (op == BGDMA_OP_MEMFIFO || op == BGDMA_OP_TREE_P2P ||
+	    bgdma_op_is_tree(op))
+		return bgdma_arrive_packet(flow, target, skb, off, n, visible);
+	if (op == BGDMA_OP_RGET)
+		return bgdma_arrive_rget(flow, target, skb, off, *n);
+	if (op == BGDMA_OP_ATOMIC)
+		return bgdma_arrive_atomic(flow, target, p, skb, off, n);
+	return bgdma_deliver_gate(target, &flow->s);
+}
+
 static int bgdma_arrive_slice(struct bgdma_rx_flow *flow,
 			      const struct bgdma_wire_packet *p,
 			      const struct sk_buff *skb, u32 off, u32 *n)
@@ -414,18 +491,7 @@ static int bgdma_arrive_slice(struct bgdma_rx_flow *flow,
 	}
 	if (s->remote)
 		s->who = target->who;
-	if (p->desc.op == BGDMA_OP_PUT)
-		ret = bgdma_arrive_put(flow, target, skb, off, n);
-	else if (p->desc.op == BGDMA_OP_MEMFIFO ||
-		 p->desc.op == BGDMA_OP_TREE_P2P ||
-		 bgdma_op_is_tree(p->desc.op))
-		ret = bgdma_arrive_packet(flow, target, skb, off, n, &visible);
-	else if (p->desc.op == BGDMA_OP_RGET)
-		ret = bgdma_arrive_rget(flow, target, skb, off, *n);
-	else if (p->desc.op == BGDMA_OP_ATOMIC)
-		ret = bgdma_arrive_atomic(flow, target, p, skb, off, n);
-	else
-		ret = bgdma_deliver_gate(target, s);
+	ret = bgdma_arrive_deliver(flow, target, p, skb, off, n, &visible);
 	if (unlikely(ret > 0) && bgdma_arrive_gone(flow)) {
 		bgdma_arrive_cut(flow);
 		ret = BGDMA_STEP_DONE;
@@ -516,8 +582,11 @@ static int bgdma_arrive_abort(struct bgdma_rx_flow *flow,
  * @skb: its frame
  * @off: where its payload is there
  *
+ * So are those behind it that are like it: @flow->packet is the last one that was, or
+ * the one that was not.
+ *
  * Context: process context, or inside a slice.
- * Return: BGDMA_STEP_DONE; _WAIT or _AGAIN: call again with the same; or an enum
+ * Return: BGDMA_STEP_DONE; _WAIT or _AGAIN: call again with that one; or an enum
  * bgdma_code, with s->x.fault.
  */
 int bgdma_arrive(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,

@@ -502,6 +502,7 @@ void bgdma_ghosts_none(struct bgdma_flows *flows);
 struct sk_buff *bgdma_frame_new(u32 room);
 void bgdma_frame_begin(struct sk_buff *skb, const struct bgdma_flow_key *key);
 struct bgdma_wire_packet *bgdma_frame_packet(struct sk_buff *skb);
+struct bgdma_wire_packet *bgdma_frame_repeat(struct sk_buff *skb);
 u32 bgdma_frame_copy(struct sk_buff *skb, const void *from, u32 n,
 		     struct list_head *spare);
 void bgdma_frame_append(struct sk_buff *skb, const void *from, u32 n);
@@ -563,6 +564,9 @@ void bgdma_tx_put(struct bgdma_tx *tx);
 void bgdma_tx_arm(struct bgdma_tx_flow *flow);
 void bgdma_tx_again(struct bgdma_tx_flow *flow, struct sk_buff *skb);
 bool bgdma_tx_quiet(const struct bgdma_tx *tx);
+
+/* train.c */
+void bgdma_tx_train(struct bgdma_stream *s, struct bgdma_tx_flow *flow);
 
 /* ack.c */
 void bgdma_tx_mend(struct bgdma_tx_flow *flow);

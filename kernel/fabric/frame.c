@@ -86,6 +86,23 @@ struct bgdma_wire_packet *bgdma_frame_packet(struct sk_buff *skb)
 	return p;
 }
 
+/**
+ * bgdma_frame_repeat() - one more packet in a frame, like the last one
+ * @skb: frame with a packet, and room in its head
+ *
+ * Return: the packet.
+ */
+struct bgdma_wire_packet *bgdma_frame_repeat(struct sk_buff *skb)
+{
+	struct bgdma_wire_packet *p = (void *)skb_tail_pointer(skb);
+
+	*p = p[-1];
+	skb->tail += sizeof(*p);
+	skb->len += sizeof(*p);
+	bgdma_frame_cb(skb)->packets++;
+	return p;
+}
+
 static void bgdma_frame_grow(struct sk_buff *skb, u32 n)
 {
 	skb->len += n;

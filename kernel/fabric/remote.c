@@ -399,6 +399,8 @@ static int bgdma_remote_go(struct bgdma_stream *s,
 		bgdma_remote_now(tx)->copy = last ? 0 : dst + 1;
 	else
 		bgdma_remote_now(tx)->whole = last;
+	if (s->x.train)
+		bgdma_tx_train(s, flow);
 	return BGDMA_STEP_SENT;
 }
 

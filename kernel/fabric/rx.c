@@ -394,6 +394,7 @@ static int bgdma_rx_frame(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 
 	for (; flow->packet < f->packets; flow->packet++) {
 		u32 bytes = bgdma_wire_payload(&p[flow->packet]);
+		u32 first = flow->packet;
 		int ret = BGDMA_STEP_DONE;
 
 		if (*budget <= 0 || bgdma_rx_must_tell(flow, skb))
@@ -401,7 +402,7 @@ static int bgdma_rx_frame(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 		if (likely(!bgdma_rx_useless(flow, &p[flow->packet])))
 			ret = bgdma_arrive(flow, &p[flow->packet], skb,
 					   head + flow->done);
-		*budget -= max(bytes, 256U);
+		*budget -= max(bytes, 256U) + (flow->packet - first) * 256;
 		if (ret < 0)
 			return ret;
 		if (ret > 0)
