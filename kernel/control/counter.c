@@ -45,7 +45,7 @@ static int bgdma_put_counter(struct sk_buff *skb, struct bgdma_ctx *ctx,
 	    ((READ_ONCE(c->flags) & BGDMA_COUNTER_NO_UNDERFLOW) &&
 	     nla_put_flag(skb, BGDMA_A_COUNTER_NO_UNDERFLOW)))
 		return -EMSGSIZE;
-	return bgdma_put_record(skb, BGDMA_A_COUNTER_RECORD,
+	return bgdma_put_record(skb, ctx, BGDMA_A_COUNTER_RECORD,
 				&ctx->counter_rec[kind][slot]);
 }
 

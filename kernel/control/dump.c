@@ -334,39 +334,39 @@ int bgdma_put_stats(struct sk_buff *skb, int attr,
 /**
  * bgdma_put_record() - show the last error of a counter or FIFO, if any
  * @skb: message
+ * @ctx: owner
  * @attr: attribute to nest it in
  * @rec: its record
  *
  * Return: 0 or -EMSGSIZE.
  */
-int bgdma_put_record(struct sk_buff *skb, int attr,
+int bgdma_put_record(struct sk_buff *skb, struct bgdma_ctx *ctx, int attr,
 		     const struct bgdma_record *rec)
 {
-	/* Written last, so what follows belongs to it. */
-	u32 code = smp_load_acquire(&rec->code);
+	struct bgdma_record is;
 	struct nlattr *nest;
 
-	if (!code)
+	/* One, not halves of two: it may be cleared, and the next one shown. */
+	spin_lock(&ctx->event_lock);
+	is = *rec;
+	spin_unlock(&ctx->event_lock);
+	if (!is.code)
 		return 0;
 	nest = nla_nest_start(skb, attr);
 	if (!nest ||
-	    nla_put_u32(skb, BGDMA_A_RECORD_CODE, code) ||
-	    nla_put_u32(skb, BGDMA_A_RECORD_LOST, READ_ONCE(rec->lost)) ||
-	    nla_put_u64_64bit(skb, BGDMA_A_RECORD_DESC_SEQ,
-			      READ_ONCE(rec->desc_seq), BGDMA_A_RECORD_PAD) ||
-	    nla_put_u32(skb, BGDMA_A_RECORD_FIFO, READ_ONCE(rec->fifo)) ||
-	    nla_put_u32(skb, BGDMA_A_RECORD_FIFO_KIND,
-			READ_ONCE(rec->fifo_kind)) ||
-	    nla_put_u32(skb, BGDMA_A_RECORD_PEER_RANK,
-			READ_ONCE(rec->peer_rank)) ||
-	    nla_put_u32(skb, BGDMA_A_RECORD_PEER_CTX,
-			READ_ONCE(rec->peer_ctx)) ||
-	    nla_put_u32(skb, BGDMA_A_RECORD_TRANSFER_ID,
-			READ_ONCE(rec->transfer_id)) ||
-	    nla_put_u64_64bit(skb, BGDMA_A_RECORD_OFFSET,
-			      READ_ONCE(rec->offset), BGDMA_A_RECORD_PAD) ||
-	    nla_put_u64_64bit(skb, BGDMA_A_RECORD_BOUND,
-			      READ_ONCE(rec->bound), BGDMA_A_RECORD_PAD))
+	    nla_put_u32(skb, BGDMA_A_RECORD_CODE, is.code) ||
+	    nla_put_u32(skb, BGDMA_A_RECORD_LOST, is.lost) ||
+	    nla_put_u64_64bit(skb, BGDMA_A_RECORD_DESC_SEQ, is.desc_seq,
+			      BGDMA_A_RECORD_PAD) ||
+	    nla_put_u32(skb, BGDMA_A_RECORD_FIFO, is.fifo) ||
+	    nla_put_u32(skb, BGDMA_A_RECORD_FIFO_KIND, is.fifo_kind) ||
+	    nla_put_u32(skb, BGDMA_A_RECORD_PEER_RANK, is.peer_rank) ||
+	    nla_put_u32(skb, BGDMA_A_RECORD_PEER_CTX, is.peer_ctx) ||
+	    nla_put_u32(skb, BGDMA_A_RECORD_TRANSFER_ID, is.transfer_id) ||
+	    nla_put_u64_64bit(skb, BGDMA_A_RECORD_OFFSET, is.offset,
+			      BGDMA_A_RECORD_PAD) ||
+	    nla_put_u64_64bit(skb, BGDMA_A_RECORD_BOUND, is.bound,
+			      BGDMA_A_RECORD_PAD))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

@@ -81,7 +81,7 @@ static int bgdma_put_inj(struct sk_buff *skb, struct bgdma_ctx *ctx,
 	    (parked && bgdma_put_waits(skb, s)) ||
 	    bgdma_put_stats(skb, BGDMA_A_FIFO_STATS, &s->stats))
 		return -EMSGSIZE;
-	return bgdma_put_record(skb, BGDMA_A_FIFO_RECORD, fifo->rec);
+	return bgdma_put_record(skb, ctx, BGDMA_A_FIFO_RECORD, fifo->rec);
 }
 
 static int bgdma_put_rec(struct sk_buff *skb, struct bgdma_ctx *ctx,
@@ -118,7 +118,7 @@ static int bgdma_put_rec(struct sk_buff *skb, struct bgdma_ctx *ctx,
 	    nla_put_u32(skb, BGDMA_A_FIFO_GRANTS,
 			bgdma_grants_count(&fifo->grants)))
 		return -EMSGSIZE;
-	return bgdma_put_record(skb, BGDMA_A_FIFO_RECORD, fifo->rec);
+	return bgdma_put_record(skb, ctx, BGDMA_A_FIFO_RECORD, fifo->rec);
 }
 
 /**
@@ -193,7 +193,7 @@ static int bgdma_put_rgq(struct sk_buff *skb, struct bgdma_ctx *ctx,
 			bgdma_grants_count(&queue->grants)) ||
 	    bgdma_put_stats(skb, BGDMA_A_FIFO_STATS, &sum.stats))
 		return -EMSGSIZE;
-	return bgdma_put_record(skb, BGDMA_A_FIFO_RECORD, queue->rec);
+	return bgdma_put_record(skb, ctx, BGDMA_A_FIFO_RECORD, queue->rec);
 }
 
 /*

@@ -116,7 +116,7 @@ void *bgdma_dump_message(struct sk_buff *skb, struct netlink_callback *cb,
 int bgdma_put_place(struct sk_buff *skb, const struct bgdma_ctx *ctx);
 int bgdma_put_stats(struct sk_buff *skb, int attr,
 		    const struct bgdma_stream_stats *stats);
-int bgdma_put_record(struct sk_buff *skb, int attr,
+int bgdma_put_record(struct sk_buff *skb, struct bgdma_ctx *ctx, int attr,
 		     const struct bgdma_record *rec);
 
 /* node.c, counter.c, fifo.c, tree.c, stats.c */
