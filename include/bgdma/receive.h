@@ -209,7 +209,7 @@ static inline void bgdma_rec_arm(struct bgdma_rec_fifo *fifo, uint32_t arm,
 	struct bgdma_rec_user *user = bgdma_rec_view(fifo)->user;
 
 	bgdma_store_relaxed(&user->arm_bytes, bytes);
-	bgdma_store_release(&user->arm, arm);
+	bgdma_store_relaxed(&user->arm, arm);
 	bgdma_full_barrier();
 }
 

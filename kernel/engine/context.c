@@ -581,12 +581,13 @@ static void bgdma_counters_end(struct bgdma_ctx *ctx)
  */
 bool bgdma_ctx_release(struct bgdma_ctx *ctx)
 {
-	struct bgdma_partition *part = ctx->partition;
+	struct bgdma_partition *part;
 	u32 i;
 
-	/* Pairs with bgdma_partition_publish(). */
+	/* Before all else of it: pairs with bgdma_partition_publish(). */
 	if (!smp_load_acquire(&ctx->attached))
 		return true;
+	part = ctx->partition;
 	bgdma_partition_detach(ctx);
 	/* Whoever takes the last away goes on from here, or has it done. */
 	if (!xchg(&ctx->ending, true)) {

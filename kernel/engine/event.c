@@ -35,6 +35,8 @@ bool bgdma_record_show(struct bgdma_ctx *ctx, struct bgdma_record *rec,
 
 	lockdep_assert_held(&ctx->event_lock);
 	if (shown) {
+		/* Who sees any of it does not see the code of one before. */
+		smp_mb();
 		rec->lost = 0;
 		rec->desc_seq = why->desc_seq;
 		rec->fifo = why->fifo;
@@ -46,6 +48,8 @@ bool bgdma_record_show(struct bgdma_ctx *ctx, struct bgdma_record *rec,
 		rec->bound = why->bound;
 		/* Whoever sees the code sees the rest. */
 		smp_store_release(&rec->code, why->code);
+		/* And whoever sees the bit sees the code. */
+		smp_mb__before_atomic();
 		bgdma_ring_set_bit(words, bit);
 	} else {
 		WRITE_ONCE(rec->lost, rec->lost + 1);
@@ -164,7 +168,9 @@ void bgdma_event_post(struct bgdma_ctx *ctx, const struct bgdma_event *event)
 	/* Pairs with the release of the head in the library. */
 	head = smp_load_acquire(&ctx->uctl->events_head);
 	if (ctx->events_tail - head >= bgdma_event_room(ctx, event)) {
-		WRITE_ONCE(ctx->kctl->events_lost, ctx->kctl->events_lost + 1);
+		/* Who sees it sees how full the ring was. */
+		smp_store_release(&ctx->kctl->events_lost,
+				  ctx->kctl->events_lost + 1);
 	} else {
 		ctx->events[ctx->events_tail & ctx->events_mask] = *event;
 		ctx->events_tail++;

@@ -54,8 +54,7 @@ static bool bgdma_process_frees(struct bgdma_ctx *ctx)
 {
 	if (!READ_ONCE(ctx->doomed) && !READ_ONCE(ctx->ending))
 		return false;
-	/* Pairs with bgdma_partition_publish(). */
-	return smp_load_acquire(&ctx->attached) && bgdma_ctx_release(ctx);
+	return READ_ONCE(ctx->attached) && bgdma_ctx_release(ctx);
 }
 
 /*

@@ -47,7 +47,9 @@ bool bgdma_nodes_have(const struct bgdma_nodes *nodes, u32 rank)
  */
 bool bgdma_is_remote(const struct bgdma_partition *part, u32 rank)
 {
-	return part->ether && !bgdma_nodes_have(&part->ether->local, rank);
+	const struct bgdma_ether *ether = bgdma_ether(part);
+
+	return ether && !bgdma_nodes_have(&ether->local, rank);
 }
 
 /**

@@ -176,13 +176,13 @@ static void bgdma_edge_told(struct bgdma_edge *edge)
 static int bgdma_edge_tell(struct bgdma_edge *edge)
 {
 	struct bgdma_class *cls = edge->cls;
-	/* Before who it was: bgdma_class_break(). */
-	u32 code = smp_load_acquire(&cls->code);
 	struct bgdma_stream *s = &edge->s;
+	u32 code;
 	bool due;
 	int ret;
 
 	spin_lock(&cls->lock);
+	code = cls->code;
 	edge->said = edge->due;
 	due = edge->told != edge->said;
 	spin_unlock(&cls->lock);
@@ -253,8 +253,7 @@ int bgdma_edge_run(struct bgdma_stream *s)
 	bool any;
 	int ret;
 
-	/* And then who it was: bgdma_class_break(). */
-	if (smp_load_acquire(&cls->code) || READ_ONCE(cls->leaving))
+	if (READ_ONCE(cls->code) || READ_ONCE(cls->leaving))
 		return bgdma_edge_tell(edge);
 	if (READ_ONCE(edge->greet))
 		return bgdma_edge_greet(edge);

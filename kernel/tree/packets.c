@@ -106,8 +106,7 @@ int bgdma_packets_run(struct bgdma_stream *s)
 	u32 n;
 	int ret;
 
-	/* And then who it was: bgdma_class_break(). */
-	if (smp_load_acquire(&cls->code)) {
+	if (READ_ONCE(cls->code)) {
 		bgdma_packets_cut(cls, s);
 		return bgdma_packets_over(s, 0, BGDMA_STEP_DONE);
 	}

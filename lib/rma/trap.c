@@ -105,7 +105,7 @@ static void pass_on(int signal, siginfo_t *info, void *context)
  */
 static bool may_be_ended(const siginfo_t *info)
 {
-	unsigned int now = bgdma_load_acquire(&ends);
+	unsigned int now = bgdma_load_relaxed(&ends);
 
 	/* Somebody sent it. */
 	if (info->si_code <= 0 || ends_seen == now)
@@ -224,7 +224,7 @@ void trap_destroy(struct bgdma_window *window)
 	}
 	pthread_mutex_lock(&traps_lock);
 	/* First: who does not find it any more sees that one has ended. */
-	bgdma_store_release(&ends, ends + 1);
+	bgdma_store_relaxed(&ends, ends + 1);
 	bgdma_store_release(&traps[window->trap].addr, NULL);
 	handler_remove();
 	pthread_mutex_unlock(&traps_lock);

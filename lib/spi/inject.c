@@ -30,7 +30,7 @@ static void inj_init(struct bgdma_inj_fifo *fifo, struct bgdma_ctx *ctx,
 	v->wake = &ctx->view.kern->wake;
 	v->ctx = ctx;
 	v->id = id;
-	v->head = bgdma_load_acquire(&v->kern->head);
+	v->head = bgdma_load_relaxed(&v->kern->head);
 	v->tail = bgdma_load_relaxed(&v->user->tail);
 	fifo->record = ctx_record(ctx, ctx->uapi.rec_inj, id);
 	object_init(&fifo->object, ctx, fifo, ring, (size_t)create->ring.bytes);
@@ -94,7 +94,7 @@ static bool inj_there(void *arg)
 	const struct inj_target *target = arg;
 
 	return bgdma_inj_done(target->fifo) >= target->seq ||
-	       bgdma_load_acquire(&target->fifo->record->code);
+	       bgdma_load_relaxed(&target->fifo->record->code);
 }
 
 int bgdma_inj_wait(struct bgdma_inj_fifo *fifo, uint64_t seq,

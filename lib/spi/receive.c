@@ -78,7 +78,7 @@ static bool rec_there(void *arg)
 {
 	const struct bgdma_rec_fifo *fifo = arg;
 
-	return bgdma_rec_peek(arg) || bgdma_load_acquire(&fifo->record->code);
+	return bgdma_rec_peek(arg) || bgdma_load_relaxed(&fifo->record->code);
 }
 
 int bgdma_rec_wait(struct bgdma_rec_fifo *fifo, enum bgdma_wait_mode mode,
@@ -107,7 +107,7 @@ int bgdma_rec_error(struct bgdma_rec_fifo *fifo, struct bgdma_record *record)
 int bgdma_rec_clear_error(struct bgdma_rec_fifo *fifo, unsigned int flags)
 {
 	struct bgdma_rec_view *v = &fifo->view;
-	uint64_t end = bgdma_load_acquire(&v->kern->tail);
+	uint64_t end = bgdma_load_relaxed(&v->kern->tail);
 
 	/*
 	 * Flushed here rather than by the kernel, so that marked packets are

@@ -159,7 +159,7 @@ static void words_look(struct bgdma_endpoint *ep)
 		if (w->ended == bgdma_inj_done(w->fifo))
 			break;
 		w->ended = bgdma_inj_done(w->fifo);
-		w->events = bgdma_load_acquire(&view->kern->events_tail);
+		w->events = bgdma_load_relaxed(&view->kern->events_tail);
 	}
 }
 

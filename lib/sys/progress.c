@@ -399,7 +399,7 @@ uint64_t events_crammed(const struct bgdma_endpoint *ep)
 	uint64_t lost = bgdma_load_acquire(&kern->events_lost);
 
 	if (lost == ep->events_lost ||
-	    bgdma_load_acquire(&kern->events_tail) - ep->events_from <
+	    bgdma_load_relaxed(&kern->events_tail) - ep->events_from <
 	    ep->events_room)
 		return ep->events_crammed;
 	return lost;

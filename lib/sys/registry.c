@@ -393,7 +393,7 @@ static int commit_with(struct bgdma_endpoint *ep, const struct entry *entries,
 		own.failed = ENOMEM;
 	/* Who commits with us was there later. */
 	ep->events_before =
-		bgdma_load_acquire(&bgdma_ctx_view(ep->ctx)->kern->events_tail);
+		bgdma_load_relaxed(&bgdma_ctx_view(ep->ctx)->kern->events_tail);
 	ret = cards_exchange(ep, &own, cards, &failed);
 	if (ret)
 		return ret;

@@ -74,7 +74,7 @@ static void channel_look(struct bgdma_endpoint *ep, struct channel *ch)
 	if (read >= ch->events) {
 		ch->done = ch->ended;
 		ch->ended = done;
-		ch->events = bgdma_load_acquire(&view->kern->events_tail);
+		ch->events = bgdma_load_relaxed(&view->kern->events_tail);
 	}
 	/* Mostly there are none; others make some without end, perhaps. */
 	if (read >= ch->events)
@@ -575,7 +575,7 @@ unsigned int channels_repair(struct bgdma_endpoint *ep, uint64_t lost)
 
 	/* They are the first of the context. */
 	for (i = 0; i < count; i += 64)
-		any |= bgdma_load_acquire(&errors[i / 64]);
+		any |= bgdma_load_relaxed(&errors[i / 64]);
 	for (i = 0; bgdma_unlikely(any) && i < count; i++)
 		n += channel_repair(ep, &ep->channel[i], lost);
 	if (bgdma_unlikely(ep->doubts))

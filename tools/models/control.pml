@@ -19,6 +19,7 @@
 #define DISOWN_RELEASE	1	/* bgdma_stream_disown() */
 #define DISOWN_BARRIER	2	/* bgdma_stream_disown() */
 #define QUEUE_BARRIER	3	/* bgdma_stream_own(): in wait_on_bit_lock() */
+#define OWN_ACQUIRE	4	/* bgdma_stream_own(): in wait_on_bit_lock() */
 
 #include "memory.pml"
 
@@ -29,7 +30,7 @@ inline trylock()
 	atomic {
 		if
 		:: !(flags & OWNED) && !(NEWEST(FLAGS) & OWNED) ->
-			update_ordered(FLAGS, flags, flags | OWNED, HERE,
+			update_ordered(FLAGS, flags, flags | OWNED, OWN_ACQUIRE,
 				       WITHOUT);
 			mine = true
 		:: else

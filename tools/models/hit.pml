@@ -17,7 +17,7 @@
 
 /* Barriers */
 #define HIT_AWAITED	1	/* bgdma_counter_clear_hit(): a bit that has to come */
-#define HIT_ACQUIRE	2	/* bgdma_counter_hit() */
+#define HIT_ACQUIRE	2	/* bgdma_counter_hit(), bgdma_hits() */
 
 #include "memory.pml"
 

@@ -2,20 +2,22 @@
 /*
  * A context leaves a group while the engine remembers its binding, together with a
  * count of the bindings that are gone. The binding is freed after a grace period of
- * RCU: a slice that begins after that may neither find it nor remember it.
+ * RCU: a slice that begins after that may neither find it nor remember it. The same for
+ * a region that is freed: read "serial number" for the count. Whoever remembers a region
+ * only compares the number; it is loaded again before a look.
  */
 #define LOCS	2
 #define PROCS	2
 #define MSGS	2
 #define LOCKS	1
 
-#define ERASED	0	/* it is not in partition.groups any more */
-#define GONE	1	/* bgdma_partition.groups_gone */
+#define ERASED	0	/* it is not in partition.groups, or ctx.regions, any more */
+#define GONE	1	/* bgdma_partition.groups_gone; bgdma_ctx.regions_serial */
 
 /* Barriers */
-#define ERASED_FIRST	1	/* bgdma_group_take_out(), bgdma_groups_lose(): before it counts */
-#define GONE_RELEASE	2	/* bgdma_groups_went() */
-#define GONE_ACQUIRE	3	/* bgdma_group_for(), bgdma_group_ask(), bgdma_group_own(): before the look */
+#define ERASED_FIRST	1	/* bgdma_group_take_out(), bgdma_groups_lose(), bgdma_region_free(): before it counts */
+#define GONE_RELEASE	2	/* bgdma_groups_went(), bgdma_region_free() */
+#define GONE_ACQUIRE	3	/* bgdma_group_for(), bgdma_group_ask(), bgdma_group_own(), bgdma_region_look(): before the look */
 
 #include "memory.pml"
 
@@ -71,10 +73,11 @@ proctype engine(byte me)
 	do
 	:: slices < 3 ->
 		slice_begin();
-		load_acquire(GONE, gone, GONE_ACQUIRE);
+		load(GONE, gone);
 		if
 		:: remembered && count_then == gone -> assert(!freed)
 		:: else ->
+			load_acquire(GONE, gone, GONE_ACQUIRE);
 			load(ERASED, erased);
 			if
 			:: !erased ->

@@ -187,7 +187,11 @@ inline update_full(l, old, new)
 	barrier(HERE)
 }
 
-/* What was stored before an unlock is seen before what is stored after a lock. */
+/*
+ * Who has the lock sees what those before him did. Who looks without it need not see
+ * that in the order in which they had it: not on every processor that the kernel's
+ * model allows for.
+ */
 inline lock(n)
 {
 	atomic {
@@ -196,7 +200,6 @@ inline lock(n)
 		d_step {
 			join(cur[me], guarded[n]);
 			join(later[me], guarded[n]);
-			join(earlier[me], guarded[n]);
 			k_ = 0
 		}
 	}

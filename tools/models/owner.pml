@@ -20,7 +20,7 @@
 #define RUN	1	/* engine.rq_lock */
 
 /* Barriers */
-#define OWN_ACQUIRE	1	/* test_and_set_bit_lock() of BGDMA_STREAM_OWNED */
+#define OWN_ACQUIRE	1	/* bgdma_rq_pick(), bgdma_doorbell_own(), bgdma_doorbell_marked(), bgdma_follow_one(), bgdma_sub_take(), bgdma_rx_run() */
 #define DISOWN_RELEASE	2	/* bgdma_stream_disown() */
 #define DISOWN_BARRIER	3	/* bgdma_stream_disown(), bgdma_doorbell_leave() */
 #define PICK_BARRIER	4	/* bgdma_rq_pick(): its bgdma_busy_get() */

@@ -16,7 +16,7 @@
 
 /* Barriers */
 #define TAIL_RELEASE	1	/* bgdma_ring_set_rec_tail(), bgdma_event_post() */
-#define TAIL_ACQUIRE	2	/* bgdma_rec_peek(), bgdma_rec_bytes(), bgdma_event_peek() */
+#define TAIL_ACQUIRE	2	/* bgdma_rec_peek(), bgdma_rec_bytes(), bgdma_event_peek(), bgdma_events_pending(), endpoint_peer_end() */
 #define HEAD_RELEASE	3	/* bgdma_rec_release(), bgdma_event_release() */
 #define HEAD_ACQUIRE	4	/* bgdma_ring_rec_head(), bgdma_event_post() */
 

@@ -18,6 +18,7 @@
 #define COPY_BARRIER	2	/* record_read() */
 #define CODE_ACQUIRE	3	/* record_read() */
 #define COMPARE		4	/* record_read(): the copy is what is there */
+#define FILL_BARRIER	5	/* bgdma_record_show(): the first */
 
 #include "memory.pml"
 
@@ -28,6 +29,7 @@ proctype engine(byte me)
 	do
 	:: n <= 2 ->
 		lock(0);		/* ctx.event_lock */
+		barrier(FILL_BARRIER);
 		store(FIRST, n);
 		store(SECOND, n);
 		store_release(CODE, 1, CODE_RELEASE);

@@ -17,7 +17,7 @@
 #define TOOK_FIRST	1	/* chain_stop(): L before the tail */
 #define TAIL_RELEASE	2	/* desc_stop(), of the tail */
 #define LENGTH_RELEASE	3	/* chain_stop() */
-#define FETCH_ACQUIRE	4	/* bgdma_rgq_copy(): a descriptor after the other */
+#define FETCH_ACQUIRE	4	/* bgdma_rgq_copy(), bgdma_remote_payload(): a descriptor after the other */
 
 #include "memory.pml"
 
