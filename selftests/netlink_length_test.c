@@ -178,6 +178,50 @@ TEST_F(data, x2_data_that_is_cut_short_is_nothing)
 	EXPECT_EQ(1000 - 2 * EACH, value(&self->e.n, REC, self->e.rc));
 }
 
+/* So many messages, each of which is refused. */
+static struct wire wire_of_many(struct data_frame *f, struct end *e,
+				unsigned int packets)
+{
+	const struct bgdma_desc d = d_inline(0, e->rec.id + 1, NULL, 0);
+	struct bgdma_wire_packet *p;
+	struct wire w = { 0 };
+	unsigned int i;
+
+	p = add(f, &d, 0, 0, 0);
+	f->frame.packets = (uint8_t)packets;
+	f->frame.head = (uint16_t)(sizeof(f->frame) + packets * sizeof(*p));
+	frame_seal(&f->frame);
+	wire_put(&w, &f->frame, sizeof(f->frame));
+	for (i = 0; i < packets; i++) {
+		p->id = i + 1;
+		wire_put(&w, p, sizeof(*p));
+	}
+	frame_seal(&w.frame);
+	return w;
+}
+
+/* No more packets than refusals that can be told of: it would wait for ever. */
+TEST_F(data, x2_more_packets_than_can_be_refused)
+{
+	uint64_t before[STATS];
+	struct wire w;
+
+	get_stats(&self->l, before);
+	w = wire_of_many(&self->f, &self->e, BGDMA_WIRE_RESULTS + 1);
+	ASSERT_TRUE(wire_send(self->sock, &w));
+	EXPECT_TRUE(until(counted(&self->l, before,
+				  BGDMA_A_LINK_STATS_RX_MALFORMED, 1)));
+	OTHERS_GO_ON();
+	data_new(&self->f, 5, FIRST);
+	w = wire_of_many(&self->f, &self->e, BGDMA_WIRE_RESULTS);
+	ASSERT_TRUE(wire_send(self->sock, &w));
+	ASSERT_TRUE(dealt(self->sock, 5, FIRST + 1, &self->ack));
+	EXPECT_EQ(BGDMA_WIRE_RESULTS, self->ack.frame.packets);
+	EXPECT_EQ(BGDMA_E_FIFO, self->ack.result[BGDMA_WIRE_RESULTS - 1].code);
+	EXPECT_EQ(BGDMA_WIRE_RESULTS,
+		  self->ack.result[BGDMA_WIRE_RESULTS - 1].id);
+}
+
 /* The head is right; its packets are not of one mind with it, or with each other. */
 TEST_F(data, x2_packets_whose_lengths_lie_are_nothing)
 {

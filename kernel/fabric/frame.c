@@ -53,7 +53,7 @@ void bgdma_frame_begin(struct sk_buff *skb, const struct bgdma_flow_key *key)
 	struct bgdma_frame *f = skb_put_zero(skb, sizeof(*f));
 
 	memset(skb->cb, 0, sizeof(skb->cb));
-	/* Each may be refused, and an acknowledgment has to tell of all before the next. */
+	/* There may be room for more. */
 	bgdma_frame_cb(skb)->room =
 		min_t(u32, skb_availroom(skb) / sizeof(struct bgdma_wire_packet),
 		      BGDMA_WIRE_RESULTS);

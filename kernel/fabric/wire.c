@@ -20,7 +20,8 @@ static u32 bgdma_wire_head(const struct bgdma_frame *f)
 
 	switch (f->type) {
 	case BGDMA_FRAME_DATA:
-		if (!packets)
+		/* Each may be refused, and an ACK has to tell of all. */
+		if (!packets || packets > BGDMA_WIRE_RESULTS)
 			return 0;
 		return sizeof(*f) + packets * sizeof(struct bgdma_wire_packet);
 	case BGDMA_FRAME_ACK:

@@ -184,7 +184,7 @@ struct bgdma_wire_ack {
 	__le32 object;
 };
 
-/* Results that an ACK can have. */
+/* Results that an ACK can have, and packets that a frame can. */
 #define BGDMA_WIRE_RESULTS	32
 
 /**

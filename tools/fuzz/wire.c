@@ -107,7 +107,7 @@ static bool told_frame(const struct bgdma_frame *f, uint32_t payload)
 
 	if (f->flags > 15 || f->bytes != payload)
 		return false;
-	if (f->type != BGDMA_FRAME_DATA || !f->packets)
+	if (f->type != BGDMA_FRAME_DATA || !f->packets || f->packets > 32)
 		return false;
 	if (f->head != HEAD + PACKET * f->packets)
 		return false;
@@ -188,10 +188,12 @@ static void parts_are_good(const struct bgdma_frame *f, uint32_t mtu)
 /* Bytes that the head of a frame has, if it is one. */
 static uint32_t told_head(const struct bgdma_frame *f)
 {
+	if (f->packets > 32)
+		return 0;
 	if (f->type == BGDMA_FRAME_DATA)
 		return f->packets ? HEAD + PACKET * f->packets : 0;
 	if (f->type == BGDMA_FRAME_ACK)
-		return f->packets <= 32 ? HEAD + 40 + 32 * f->packets : 0;
+		return HEAD + 40 + 32 * f->packets;
 	if (f->packets)
 		return 0;
 	if (f->type == BGDMA_FRAME_CLOSE)
@@ -218,7 +220,7 @@ static void make_consistent(struct bgdma_frame *f, uint32_t len, uint8_t how)
 		f->flags &= BGDMA_FRAME_FLAGS;
 	if (how & 64)
 		f->more = 0;
-	if (!(how & 16) || f->head > len || f->head != told_head(f))
+	if (!(how & 16) || !f->head || f->head > len || f->head != told_head(f))
 		return;
 	f->bytes = 0;
 	for (i = 0; f->type == BGDMA_FRAME_DATA && i < f->packets; i++)
