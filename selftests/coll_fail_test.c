@@ -7,7 +7,7 @@
 
 #include "kselftest_harness.h"
 #include "coll_util.h"
-#include "failing_memory.h"
+#include "failing_calls.h"
 
 /* ---- Collectives -------------------------------------------------------- */
 
@@ -71,10 +71,15 @@ static const struct kind others[] = {
 
 #define COUNT(list)	(sizeof(list) / sizeof((list)[0]))
 
-/* Of a job: some of these, and the member whose calls fail. */
+/* By one call, or by one that begins it and others that wait or ask. */
+enum way { RUN, START_AND_WAIT, START_AND_TEST };
+
+/* Of a job: some of these, how, and the member whose calls fail. */
 struct plan {
 	const struct kind *kinds;
-	uint32_t count, victim;
+	uint32_t count;
+	enum way how;
+	uint32_t victim;
 };
 
 static uint64_t data[MOST] PINNED, given[MOST] PINNED;
@@ -154,8 +159,28 @@ static bool is_right(const struct kind *k, uint32_t rank, uint32_t turn)
 	return true;
 }
 
-static int collect(struct caller *c, const struct kind *k, uint32_t rank,
-		   uint32_t turn)
+/* One that could not be waited for is still under way. */
+static int run_in(struct bgdma_coll_group *g,
+		  const struct bgdma_collective *what, enum way how)
+{
+	struct bgdma_coll_request *r;
+	int ret;
+
+	if (how == RUN)
+		return bgdma_coll_run(g, what);
+	ret = bgdma_coll_start(g, what, &r);
+	while (!ret && r) {
+		ret = how == START_AND_WAIT ?
+			bgdma_coll_request_wait(&r, BGDMA_SLEEP, -1) :
+			bgdma_coll_request_test(&r);
+		if (r && (ret == -EAGAIN || ret == -ENOMEM))
+			ret = 0;
+	}
+	return ret;
+}
+
+static int collect(struct caller *c, const struct kind *k, enum way how,
+		   uint32_t rank, uint32_t turn)
 {
 	uint32_t i, parts = in_parts(k) ? JOB : 1, part = k->count / parts;
 	struct bgdma_collective what = {
@@ -173,7 +198,7 @@ static int collect(struct caller *c, const struct kind *k, uint32_t rank,
 	}
 	if (k->kind == BGDMA_BROADCAST)
 		what.in = NULL;
-	return bgdma_coll_run(c->group, &what);
+	return run_in(c->group, &what, how);
 }
 
 /* Others make progress until all are here. */
@@ -192,9 +217,10 @@ static void meet(struct caller *c)
  * A group of its own, in which the @n-th call of the victim's fails. Returns -EAGAIN
  * when there were not so many.
  */
-static int fail_once(struct caller *c, const struct kind *k, uint32_t rank,
-		     uint32_t victim, uint32_t n)
+static int fail_once(struct caller *c, const struct kind *k,
+		     const struct plan *plan, uint32_t rank, uint32_t n)
 {
+	uint32_t victim = plan->victim;
 	const struct bgdma_split_attr attr = {
 		.flags = k->algorithm == BGDMA_ENGINES ? BGDMA_SPLIT_ENGINES : 0,
 	};
@@ -205,7 +231,7 @@ static int fail_once(struct caller *c, const struct kind *k, uint32_t rank,
 	faults = 0;
 	if (rank == victim)
 		until_fault = n;
-	ret = collect(c, k, rank, n);
+	ret = collect(c, k, plan->how, rank, n);
 	until_fault = 0;
 	if (rank == victim)
 		store(&board->turn, faults ? 0 : 1);
@@ -232,8 +258,7 @@ static int fail_each(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, caller_open(&c, 1));
 	for (i = 0; i < plan->count; i++) {
 		for (n = 1; n < 1000; n++) {
-			ret = fail_once(&c, &plan->kinds[i], rank,
-					plan->victim, n);
+			ret = fail_once(&c, &plan->kinds[i], plan, rank, n);
 			if (ret == -EAGAIN)
 				break;
 			told += !!ret;
@@ -316,6 +341,118 @@ static int split_each(uint32_t rank, uint32_t size, void *arg)
 	return caller_close(&c);
 }
 
+/* ---- Barriers ------------------------------------------------------------ */
+
+/* Of a job: how one is, how it fails, and where. */
+struct barrier {
+	uint32_t flags;
+	int code;
+	bool waits;
+	uint32_t victim;
+};
+
+static int barrier_through(struct caller *c, bool waits)
+{
+	struct bgdma_coll_group *g = c->group;
+	int ret = bgdma_coll_enter(g);
+	bool again = !ret;
+
+	while (again) {
+		ret = waits ? bgdma_coll_wait(g, BGDMA_SLEEP, -1) :
+			      bgdma_coll_test(g);
+		/* After a wait that failed this process is still in it. */
+		again = ret == -EAGAIN ||
+			(waits && faults && ret == -fault_code);
+		if (!waits)
+			(void)bgdma_endpoint_progress(c->m.ep, 0);
+	}
+	return ret;
+}
+
+static bool all_entered(int64_t round)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < JOB; i++)
+		n += load(&board->round[i]) >= round;
+	return n == JOB;
+}
+
+/* Two in a group of its own: nobody leaves one before the last has entered it. */
+static int barrier_once(struct caller *c, const struct barrier *b,
+			uint32_t rank, uint32_t n)
+{
+	const struct bgdma_split_attr attr = { .flags = b->flags };
+	bool victim = rank == b->victim;
+	int ret;
+
+	require_is(0, bgdma_coll_split(c->coll, &attr, &c->group));
+	meet(c);
+	faults = 0;
+	until_fault = victim ? n : 0;
+	store(&board->round[rank], 2 * n);
+	ret = barrier_through(c, b->waits);
+	until_fault = 0;
+	require(ret || all_entered(2 * n));
+	require(!ret || ret == -EIO ||
+		(victim && (ret == -ENOMEM || ret == -b->code)));
+	if (victim)
+		store(&board->turn, faults ? 0 : 1);
+	store(&board->value[rank], ret);
+	meet(c);
+	/* Who is late is waited for, whatever failed before. */
+	if (all_have_it()) {
+		if (victim)
+			usleep(1000);
+		store(&board->round[rank], 2 * n + 1);
+		require_is(0, barrier_through(c, b->waits));
+		require(all_entered(2 * n + 1));
+	}
+	meet(c);
+	bgdma_coll_group_destroy(c->group);
+	c->group = NULL;
+	meet(c);
+	if (load(&board->turn))
+		require_is(0, ret);
+	return load(&board->turn) ? -EAGAIN : ret;
+}
+
+static int barrier_each(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct barrier *b = arg;
+	struct caller c = { 0 };
+	long memory = 0;
+	uint32_t n;
+
+	(void)size;
+	fault_code = b->code;
+	require_is(0, caller_open(&c, 1));
+	for (n = 1; n < 100; n++) {
+		if (barrier_once(&c, b, rank, n) == -EAGAIN)
+			break;
+		/* The first has left what is there once for all. */
+		if (n == 1)
+			memory = allocated;
+		require(allocated <= memory + 20);
+	}
+	require(n > 1 && n < 100);
+	return caller_close(&c);
+}
+
+static bool barrier_at_each(uint32_t flags, int code, bool waits)
+{
+	struct barrier *b = shared(sizeof(*b));
+	bool good = true;
+
+	*b = (struct barrier){ flags, code, waits, 0 };
+	partition_new("3x1x1", "");
+	for (; good && b->victim < JOB; b->victim++) {
+		memset(board, 0, sizeof(*board));
+		good = job_run(JOB, barrier_each, b, -1);
+	}
+	return good;
+}
+
 FIXTURE(coll) {
 };
 
@@ -328,12 +465,12 @@ FIXTURE_TEARDOWN(coll)
 {
 }
 
-static bool fail_at_each(const struct kind *list, uint32_t count)
+static bool fail_at_each(const struct kind *list, uint32_t count, enum way how)
 {
 	struct plan *plan = shared(sizeof(*plan));
 	bool good = true;
 
-	*plan = (struct plan){ list, count, 0 };
+	*plan = (struct plan){ list, count, how, 0 };
 	partition_new("3x1x1", "");
 	for (; good && plan->victim < JOB; plan->victim++) {
 		memset(board, 0, sizeof(*board));
@@ -344,12 +481,33 @@ static bool fail_at_each(const struct kind *list, uint32_t count)
 
 TEST_F_TIMEOUT(coll, dp8_x3_each_call_that_fails_is_told, 300)
 {
-	EXPECT_TRUE(fail_at_each(kinds, COUNT(kinds)));
+	EXPECT_TRUE(fail_at_each(kinds, COUNT(kinds), RUN));
 }
 
 TEST_F_TIMEOUT(coll, dp8_x3_each_call_for_engines_floats_and_own_operators, 300)
 {
-	EXPECT_TRUE(fail_at_each(others, COUNT(others)));
+	EXPECT_TRUE(fail_at_each(others, COUNT(others), RUN));
+}
+
+TEST_F_TIMEOUT(coll, dp8_x3_each_call_while_one_is_waited_for, 300)
+{
+	EXPECT_TRUE(fail_at_each(others, COUNT(others), START_AND_WAIT));
+}
+
+TEST_F_TIMEOUT(coll, dp8_x3_each_call_while_one_is_asked_for, 300)
+{
+	EXPECT_TRUE(fail_at_each(others, COUNT(others), START_AND_TEST));
+}
+
+TEST_F_TIMEOUT(coll, ba4_x3_each_call_of_a_barrier_that_fails_is_told, 300)
+{
+	const uint32_t flags[] = { 0, BGDMA_SPLIT_PUT };
+	const int codes[] = { ENOMEM, EINTR };
+	unsigned int i;
+
+	for (i = 0; i < 8; i++)
+		EXPECT_TRUE(barrier_at_each(flags[i % 2], codes[i / 2 % 2],
+					    i / 4)) TH_LOG("way %u", i);
 }
 
 TEST_F_TIMEOUT(coll, dp8_x3_each_call_of_a_split_that_fails_is_told, 300)

@@ -385,6 +385,16 @@ static int try_ctx_wait(void)
 	return bgdma_ctx_wait(all.ctx, 1000000000);
 }
 
+static int try_inj_full(void)
+{
+	int ret;
+
+	fake_kern->wake = BGDMA_NEED_WAKEUP;
+	ret = bgdma_inj_full(all.inj);
+	/* So it says when it could be rung. */
+	return ret == -EAGAIN ? 0 : ret;
+}
+
 static int try_doorbell(void)
 {
 	return bgdma_doorbell(all.ctx, BGDMA_DOORBELL_POOL);
@@ -398,6 +408,11 @@ static int try_events_eventfd(void)
 static int try_gate_create(void)
 {
 	return bgdma_gate_create(all.region, 4, 0);
+}
+
+static int try_gate_share(void)
+{
+	return bgdma_gate_share(all.region, all.region);
 }
 
 static int try_gate_epochs(void)
@@ -480,9 +495,11 @@ static const struct attempt {
 	{ "revoke", try_revoke, 0, false },
 	{ "wait", try_wait, 0, false },
 	{ "ctx_wait", try_ctx_wait, 0, true },
+	{ "inj_full", try_inj_full, 0, false },
 	{ "doorbell", try_doorbell, 0, false },
 	{ "events_eventfd", try_events_eventfd, 0, false },
 	{ "gate_create", try_gate_create, 0, false },
+	{ "gate_share", try_gate_share, 0, false },
 	{ "gate_epochs", try_gate_epochs, 0, false },
 	{ "gate_allow", try_gate_allow, 0, false },
 	{ "group_bind", try_group_bind, 1, false },

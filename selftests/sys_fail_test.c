@@ -4,83 +4,10 @@
  * call of a life from the job to the last message fails, for every n, for want of
  * memory or in another way. It is told, and nothing stays behind.
  */
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sys/eventfd.h>
-
-#include <bgdma/coll.h>
-#include <bgdma/msg.h>
-#include <bgdma/network.h>
-#include <bgdma/rendezvous.h>
-#include <bgdma/rma.h>
-
 #include "kselftest_harness.h"
-#include "failing_memory.h"
-#include "sys_util.h"
+#include "sys_life.h"
 
-int eventfd(unsigned int count, int flags)
-{
-	return fault() ? -1 : (int)syscall(SYS_eventfd2, count, flags);
-}
-
-int open(const char *path, int flags, ...)
-{
-	va_list list;
-	mode_t mode;
-
-	va_start(list, flags);
-	mode = flags & O_CREAT ? va_arg(list, mode_t) : 0;
-	va_end(list);
-	return fault() ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
-}
-
-int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit,
-	  const sigset_t *mask)
-{
-	/* The kernel writes what is left of the time. */
-	struct timespec left = limit ? *limit : (struct timespec){ 0 };
-
-	return fault() ? -1 : (int)syscall(SYS_ppoll, fds, n,
-					   limit ? &left : NULL, mask, NSIG / 8);
-}
-
-int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
-		   void *(*start)(void *arg), void *arg)
-{
-	__typeof__(pthread_create) *real = (__typeof__(pthread_create) *)
-		dlsym(RTLD_NEXT, "pthread_create");
-
-	return fault() ? fault_code : real(thread, attr, start, arg);
-}
-
-/* ---- What there is in a life ------------------------------------------- */
-
-struct life;
-
-#define STEPS_MAX	4
-
-/* How one is, and what is done once the endpoint is committed. */
-struct kind {
-	struct bgdma_endpoint_attr attr;
-	int (*steps[STEPS_MAX])(struct life *l);
-	unsigned int told;	/* at least so many faults are */
-	int code;		/* how they fail; 0: there is no memory */
-};
-
-struct life {
-	const struct kind *kind;
-	struct member m;
-	struct bgdma_rma *rma;
-	struct bgdma_msg *msg;
-	struct bgdma_coll *coll;
-	struct bgdma_window *window;
-	struct bgdma_coll_group *group;
-	struct bgdma_network *net;
-	struct bgdma_region *region;
-	uint32_t note, notes;	/* an operation, and how often it was called */
-};
+/* ---- What there is in a life -------------------------------------------- */
 
 static int window_open(struct life *l)
 {
@@ -142,6 +69,7 @@ static int talk(struct life *l)
 static int synchronize(struct life *l)
 {
 	static const uint32_t self;
+	bool done = false;
 	struct bgdma_access_attr a = {
 		.local = { l->region, 0 }, .length = 64,
 	};
@@ -163,6 +91,14 @@ static int synchronize(struct life *l)
 		ret = bgdma_window_complete(l->window);
 	if (!ret)
 		ret = bgdma_window_wait(l->window);
+	if (!ret)
+		ret = bgdma_window_post(l->window, &self, 1);
+	if (!ret)
+		ret = bgdma_window_start(l->window, &self, 1);
+	if (!ret)
+		ret = bgdma_window_complete(l->window);
+	while (!ret && !done)
+		ret = bgdma_window_test(l->window, &done);
 	return ret ? ret : bgdma_window_free(l->window);
 }
 
@@ -194,12 +130,34 @@ static int attach(struct life *l)
 	return ret ? ret : bgdma_window_free(window);
 }
 
-/* Accesses with requests, in pieces and blocks, at all processes. */
-static int lock_all(struct life *l)
+/* Accesses and updates in pieces and blocks. */
+static int in_parts(struct bgdma_rma_epoch *e, const struct bgdma_access_attr *a)
 {
+	const struct bgdma_update_attr u = {
+		.op = BGDMA_ATOMIC_ADD, .type = BGDMA_ATOMIC_U64, .count = 1,
+		.local = a->local,
+	};
 	static const struct bgdma_piece pieces[] = {
 		{ 0, 0, 8 }, { 64, 128, 24 }, { 128, 64, 8 },
 	};
+	static const struct bgdma_stride stride = { 3, 64, 128 };
+	int ret;
+
+	ret = bgdma_epoch_put_pieces(e, a, pieces, 3);
+	if (!ret)
+		ret = bgdma_epoch_get_pieces(e, a, pieces, 3);
+	if (!ret)
+		ret = bgdma_epoch_put_strided(e, a, &stride);
+	if (!ret)
+		ret = bgdma_epoch_get_strided(e, a, &stride);
+	if (!ret)
+		ret = bgdma_epoch_update_pieces(e, &u, pieces, 3);
+	return ret ? ret : bgdma_epoch_update_strided(e, &u, &stride);
+}
+
+/* Accesses with requests, and in parts, at all processes. */
+static int lock_all(struct life *l)
+{
 	struct bgdma_rma_request put, get;
 	struct bgdma_access_attr a = {
 		.local = { l->region, 0 }, .length = 64, .request = &put,
@@ -232,9 +190,7 @@ static int lock_all(struct life *l)
 	if (!ret)
 		ret = bgdma_window_epoch(l->window, 0, &e);
 	if (!ret)
-		ret = bgdma_epoch_put_pieces(e, &a, pieces, 3);
-	if (!ret)
-		ret = bgdma_epoch_get_pieces(e, &a, pieces, 3);
+		ret = in_parts(e, &a);
 	if (!ret)
 		ret = bgdma_window_flush(l->window, BGDMA_FLUSH_ALL);
 	unlocked = bgdma_window_unlock_all(l->window);
@@ -347,134 +303,6 @@ static int take(struct life *l)
 	return ret ? ret : bgdma_msg_wait(&s, NULL);
 }
 
-static int on_note(void *arg, uint32_t rank, const struct bgdma_packet *packet)
-{
-	struct life *l = arg;
-
-	(void)rank;
-	(void)packet;
-	l->notes++;
-	return 0;
-}
-
-static bool noted(void *arg)
-{
-	struct life *l = arg;
-
-	return l->notes || bgdma_network_error(l->net, NULL);
-}
-
-/* A message on a tree. */
-static int network(struct life *l)
-{
-	int ret = bgdma_network_open(l->m.ep, &(struct bgdma_network_attr){
-			.number = 15 }, &l->net);
-
-	if (!ret)
-		ret = bgdma_network_send(l->net, &(struct bgdma_member_attr){
-				.operation = l->note, .data = "note",
-				.length = 4 });
-	if (!ret)
-		ret = bgdma_endpoint_wait_until(l->m.ep, noted, l, BGDMA_SLEEP,
-						-1);
-	if (!ret && !l->notes)
-		ret = -EIO;
-	bgdma_network_close(l->net);
-	return ret;
-}
-
-/* ---- A life ------------------------------------------------------------ */
-
-static int commit(struct life *l)
-{
-	int ret = member_open(&l->m, &l->kind->attr);
-
-	if (!ret)
-		ret = bgdma_operation_register(l->m.ep,
-				&(struct bgdma_operation_attr){
-					.module = "life", .name = "note",
-					.packet = on_note, .arg = l },
-				&l->note);
-	if (!ret)
-		ret = bgdma_rma_create(&l->rma, l->m.ep, NULL);
-	if (!ret)
-		ret = bgdma_msg_create(&l->msg, l->m.ep, NULL);
-	if (!ret)
-		ret = bgdma_coll_create(&l->coll, l->m.ep, l->m.job);
-	return ret ? ret : bgdma_endpoint_commit(l->m.ep, NULL);
-}
-
-static int live(struct life *l)
-{
-	int ret = commit(l);
-	unsigned int i;
-
-	if (!ret)
-		ret = bgdma_region_alloc(bgdma_endpoint_ctx(l->m.ep), 4096,
-					 LOCAL_RW, &l->region);
-	if (!ret)
-		ret = bgdma_endpoint_expose(l->m.ep, l->region,
-					    BGDMA_RIGHT_WRITE);
-	for (i = 0; !ret && i < STEPS_MAX && l->kind->steps[i]; i++)
-		ret = l->kind->steps[i](l);
-	return ret;
-}
-
-/* The lowest number that no file has: it grows when one stays open. */
-static int next_fd(void)
-{
-	int fd = dup(0);
-
-	close(fd);
-	return fd;
-}
-
-/* One life, in which the @n-th call fails; 0: none. Nothing stays of it. */
-static int live_once(const struct kind *kind, unsigned int n)
-{
-	struct life l = { .kind = kind };
-	long memory = allocated;
-	int fd = next_fd(), ret;
-
-	until_fault = n;
-	ret = live(&l);
-	until_fault = 0;
-	bgdma_endpoint_destroy(l.m.ep);
-	bgdma_job_close(l.m.job);
-	/* What is there once for all the first life has left. */
-	if (n) {
-		require_is(memory, allocated);
-		require_is(fd, next_fd());
-	}
-	return ret;
-}
-
-static int fail_nth(uint32_t rank, uint32_t size, void *arg)
-{
-	const struct kind *kind = arg;
-	unsigned int n, told = 0;
-	int ret;
-
-	fault_code = kind->code ? kind->code : ENOMEM;
-	(void)rank;
-	(void)size;
-	require_is(0, live_once(kind, 0));
-	for (n = 1; n < 2000; n++) {
-		faults = 0;
-		ret = live_once(kind, n);
-		if (!faults)
-			break;
-		/* Progress tries again what it had no memory for. */
-		if (ret != -ENOMEM && ret != -fault_code && ret)
-			fprintf(stderr, "# call %u fails: %d\n", n, ret);
-		require(ret == -ENOMEM || ret == -fault_code || ret == 0);
-		told += ret != 0;
-	}
-	require_is(0, ret);
-	require(told >= kind->told);
-	return 0;
-}
-
 /* Each time that something is about to be called, that cannot be done now. */
 static bool fourth_look(void *arg)
 {
@@ -535,13 +363,13 @@ FIXTURE_VARIANT_ADD(life, with_shared_counters) {
 	  .steps = { put_and_get, meet, talk }, .told = 200 }
 };
 FIXTURE_VARIANT_ADD(life, by_other_calls) {
-	{ .steps = { synchronize, attach, take, network }, .told = 200 }
+	{ .steps = { synchronize, attach, take }, .told = 200 }
 };
 FIXTURE_VARIANT_ADD(life, by_requests) {
 	{ .steps = { lock_all, await, count }, .told = 200 }
 };
 FIXTURE_VARIANT_ADD(life, without_files) {
-	{ .steps = { synchronize, attach, take, network }, .told = 200,
+	{ .steps = { synchronize, attach, take }, .told = 200,
 	  .code = EMFILE }
 };
 FIXTURE_VARIANT_ADD(life, with_signals) {

@@ -12,17 +12,17 @@
 static int step_tell(struct bgdma_coll_group *g, const struct step *step)
 {
 	struct bgdma_inj_fifo *fifo = g->coll->fifo;
+	uint64_t first = bgdma_inj_next(fifo);
 	uint32_t i = 0;
 	int ret;
 
-	g->told_by = (struct span){ bgdma_inj_next(fifo),
-				    bgdma_inj_next(fifo) + step->count };
+	g->told_by = (struct span){ first, first + step->count };
 	while (i < step->count) {
 		ret = bgdma_inject_many(fifo, &g->desc[step->first + i],
 					(int)(step->count - i));
-		if (ret > 0)
-			i += (uint32_t)ret;
-		else if (ret == -EAGAIN)
+		/* What is in the ring is told, even if nobody could ring for it. */
+		i = (uint32_t)(bgdma_inj_next(fifo) - first);
+		if (ret == -EAGAIN)
 			ret = bgdma_inj_wait(fifo, bgdma_inj_next(fifo),
 					     BGDMA_SPIN_THEN_SLEEP, -1);
 		/* Half a barrier cannot be entered: no signal ends this. */

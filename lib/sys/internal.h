@@ -655,9 +655,10 @@ void sleeper_wake(struct bgdma_endpoint *ep);
  * be rung: that is done again before a wait. Who was told that it failed would send it
  * twice.
  */
-static inline int channel_submit(struct bgdma_endpoint *ep, struct channel *ch)
+static inline int fifo_submit(struct bgdma_endpoint *ep,
+			      struct bgdma_inj_fifo *fifo)
 {
-	int ret = bgdma_inj_submit(ch->fifo);
+	int ret = bgdma_inj_submit(fifo);
 
 	if (bgdma_likely(!ret))
 		return 0;
@@ -666,6 +667,11 @@ static inline int channel_submit(struct bgdma_endpoint *ep, struct channel *ch)
 	/* Who sleeps does not ring. */
 	sleeper_wake(ep);
 	return 0;
+}
+
+static inline int channel_submit(struct bgdma_endpoint *ep, struct channel *ch)
+{
+	return fifo_submit(ep, ch->fifo);
 }
 
 /* No packet will tell: whoever sleeps looks again soon, and the others with him. */

@@ -271,7 +271,7 @@ static int combine(struct bgdma_network *net, const struct operation *op,
 		.sent = a->sent,
 		.ended = net->ended,
 		.flags = BGDMA_DESC_OPS,
-		.more = a->more,
+		.more = true,
 	};
 	int ret;
 
@@ -286,7 +286,7 @@ static int combine(struct bgdma_network *net, const struct operation *op,
 		ret = bgdma_tree_allreduce(net->fifo, &attr);
 	if (ret)
 		bgdma_counter_add(net->ended, -1);
-	return ret;
+	return ret || a->more ? ret : fifo_submit(net->ep, net->fifo);
 }
 
 int bgdma_network_combine_sized(struct bgdma_network *net,

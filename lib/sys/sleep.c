@@ -292,8 +292,11 @@ static int wait_locked(struct bgdma_endpoint *ep, bool (*holds)(void *arg),
 			continue;
 		}
 		ret = sleep_once(ep, l->deadline);
-		/* What the system cannot do now is tried again. */
-		if (ret && ret != -EAGAIN)
+		/*
+		 * What the system cannot do now is tried again: who waits has
+		 * begun something, and what he gave for it is in use until then.
+		 */
+		if (ret && ret != -EAGAIN && ret != -ENOMEM)
 			return ask(ep, holds, arg) ? 1 : ret;
 	}
 }
