@@ -4,6 +4,7 @@
  * looks up everything once, on one kernel and over links; and rows that seem so.
  */
 #include <endian.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -191,6 +192,53 @@ TEST_F(train, dma3_waits_in_the_middle)
 	EXPECT_EQ(BGDMA_OK, outcome(&f, MANY - 1));
 	EXPECT_EQ(MANY, load(&r.kern->packets));
 	EXPECT_EQ(0, value(&a->n, INJ, a->ic));
+}
+
+#define HERE	16U	/* messages to ourselves behind one to another */
+
+struct watch {
+	const struct inj *f;
+	const struct rec *r;
+	bool stop, bad;
+};
+
+/* Nothing has ended of which something in front is not there yet. */
+static void *watch_done(void *arg)
+{
+	struct watch *w = arg;
+	__u64 done;
+
+	while (!load(&w->stop)) {
+		done = load(&w->f->kern->done);
+		if (load(&w->r->kern->packets) < (done + HERE) / (HERE + 1))
+			store(&w->bad, true);
+	}
+	return NULL;
+}
+
+TEST_F(train, dma2_none_has_ended_before_those_in_front)
+{
+	struct end *a = &self->a, *b = &self->b;
+	const struct bgdma_desc there = d_number(1, &b->rec, 0);
+	const struct bgdma_desc here = d_number(0, &a->rec, 0);
+	struct watch w = { .f = &a->inj, .r = &b->rec };
+	struct bgdma_desc d;
+	pthread_t thread;
+	__u32 i, k;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, watch_done, &w));
+	for (k = 0; k < 500; k++) {
+		d = numbered(&there, k);
+		put_in(&a->inj, &d);
+		row(&a->inj, &here, NULL, 0, HERE);
+		ASSERT_TRUE(next_is(&b->rec, k, 0, 4, 0));
+		for (i = 0; i < HERE; i++)
+			ASSERT_TRUE(next_is(&a->rec, i, 0, 4, 0));
+		ASSERT_EQ(BGDMA_OK, outcome(&a->inj, a->inj.tail - 1));
+	}
+	store(&w.stop, true);
+	pthread_join(thread, NULL);
+	EXPECT_FALSE(w.bad);
 }
 
 TEST_F(train, dma8_refused_in_the_middle)

@@ -172,9 +172,13 @@ static __always_inline void bgdma_train_step(struct bgdma_stream *s,
  */
 static __always_inline bool bgdma_train_next(struct bgdma_stream *s, u32 n)
 {
-	const u64 *next = bgdma_train_more(s);
 	struct bgdma_inj_fifo *fifo;
+	const u64 *next;
 
+	/* What is on its way over links ends first. */
+	if (unlikely(s->tx))
+		return false;
+	next = bgdma_train_more(s);
 	if (!next)
 		return false;
 	fifo = container_of(s, struct bgdma_inj_fifo, s);

@@ -360,8 +360,11 @@ static void bgdma_tx_acked(struct bgdma_tx_flow *flow,
 	 * his word about each copy would lead to more copies.
 	 */
 	if (f->packets && flow->una != before &&
-	    !skb_queue_empty(&flow->unacked))
+	    !skb_queue_empty(&flow->unacked)) {
+		/* Of a long one whose parts have all arrived, the first. */
+		bgdma_frame_cb(skb_peek(&flow->unacked))->parts &= ~1ULL;
 		bgdma_tx_again(flow, skb_peek(&flow->unacked));
+	}
 }
 
 static struct bgdma_tx_flow *bgdma_tx_find(struct bgdma_flows *flows,

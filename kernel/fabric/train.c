@@ -41,9 +41,9 @@ static u32 bgdma_train_most(const struct bgdma_tx_flow *flow)
 {
 	const struct bgdma_room *room = &flow->tx->room;
 
-	/* Each message may make it one number more. */
-	if (bgdma_frame_bound(flow->open, room->mtu) + BGDMA_TRAIN_MAX <
-	    BGDMA_WIRE_SPAN - 2 && bgdma_tx_room(flow, BGDMA_TRAIN_MAX + 2))
+	/* Each message may make it one number more; two more for their bytes. */
+	if (bgdma_frame_bound(flow->open, room->mtu) + BGDMA_TRAIN_MAX + 2 <
+	    BGDMA_WIRE_SPAN && bgdma_tx_room(flow, BGDMA_TRAIN_MAX + 2))
 		return room->most;
 	return room->mtu;
 }
@@ -65,8 +65,9 @@ void bgdma_tx_train(struct bgdma_stream *s, struct bgdma_tx_flow *flow)
 	u32 most;
 
 	lockdep_assert_held(&tx->lock);
-	/* Each would wait for the end of the one before. */
-	if (!skb || s->x.desc.flags & BGDMA_DESC_FENCE)
+	/* Each would wait for the end of the one before; or has failed, or has to wait. */
+	if (!skb || s->x.desc.flags & BGDMA_DESC_FENCE ||
+	    READ_ONCE(s->flags) & BGDMA_STREAM_HALTED)
 		return;
 	cb = bgdma_frame_cb(skb);
 	most = bgdma_train_most(flow);

@@ -177,20 +177,22 @@ static int bgdma_edge_tell(struct bgdma_edge *edge)
 {
 	struct bgdma_class *cls = edge->cls;
 	struct bgdma_stream *s = &edge->s;
+	struct bgdma_name by;
 	u32 code;
 	bool due;
 	int ret;
 
 	spin_lock(&cls->lock);
 	code = cls->code;
+	by = cls->broken_by;
 	edge->said = edge->due;
 	due = edge->told != edge->said;
 	spin_unlock(&cls->lock);
 	if (!due)
 		return BGDMA_STEP_DONE;
 	bgdma_edge_head(edge, &(struct bgdma_tree_head) {
-		.rank = cpu_to_le32(cls->broken_by.rank),
-		.ctx = cpu_to_le16(cls->broken_by.ctx),
+		.rank = cpu_to_le32(by.rank),
+		.ctx = cpu_to_le16(by.ctx),
 		.kind = code ? BGDMA_TREE_BROKEN : BGDMA_TREE_LEFT,
 		.code = code,
 	});

@@ -145,12 +145,14 @@ static void words_look(struct bgdma_endpoint *ep)
 {
 	const struct bgdma_ctx_view *view = bgdma_ctx_view(ep->ctx);
 	uint64_t read = bgdma_load_relaxed(&view->user->events_head);
-	uint64_t lost = bgdma_events_lost(ep->ctx);
 	struct words *w = &ep->words;
 	const struct word *word;
+	uint64_t lost;
 
 	while (read >= w->events &&
 	       bgdma_inj_state(w->fifo) != BGDMA_FIFO_ERROR) {
+		/* Not before they were seen to have ended. */
+		lost = bgdma_events_lost(ep->ctx);
 		for (; w->over < w->ended; w->over++) {
 			word = &w->slot[w->over % WORDS];
 			if (!word->told && word->lost != lost)
