@@ -26,8 +26,10 @@
 #define LOTS	(1LL << 50)	/* no counter reaches zero */
 #define ENOUGH	(256 * MIB)	/* thousands of turns */
 #define FIFOS	24
-/* Bytes that these count as: a descriptor, an element, a node of a line. */
-#define AT_LEAST	256U
+#define ENOUGH_EPOCHS	(48 * MIB)	/* of which a ring has not more */
+/* Bytes that these count as: a descriptor, one at a gate, an element, a node of a line. */
+#define AT_LEAST	512U
+#define PER_GATE	4096U
 #define PER_ELEMENT	128U
 #define PER_NODE	256U
 #define LINE		1024U	/* nodes */
@@ -37,6 +39,7 @@
 enum work {
 	PUTS,		/* from its memory to its memory */
 	ATOMICS,	/* of 32 bits there */
+	EPOCHS,		/* one empty epoch there after the other */
 	LINES,		/* messages of 4 bytes down a line with nobody on it */
 	PUT_LINES,	/* puts of so many down such a line */
 	LONG_LINES	/* messages of so many, from memory */
@@ -83,7 +86,7 @@ static struct bgdma_desc desc_of(const struct share *s, enum work what,
 	__u32 rank = s->n.at.rank, word = 0;
 	struct bgdma_desc d;
 
-	if (what == PUTS)
+	if (what == PUTS || what == EPOCHS)
 		return d_put(rank, s->mem.handle, 0, s->mem.handle, LONG,
 			     length);
 	if (what == ATOMICS) {
@@ -105,6 +108,19 @@ static struct bgdma_desc desc_of(const struct share *s, enum work what,
 	return d;
 }
 
+/* The @k-th of its FIFO @i: begin, close, end. */
+static struct bgdma_desc epoch_of(const struct share *s, unsigned int i,
+				  unsigned int k)
+{
+	static const enum bgdma_op ops[] = {
+		BGDMA_OP_EPOCH_BEGIN, BGDMA_OP_EPOCH_CLOSE,
+		BGDMA_OP_EPOCH_END,
+	};
+
+	return d_gate(s->n.at.rank, ops[k % 3], s->mem.handle,
+		      i * ENTRIES + k / 3 + 1, BGDMA_NONE);
+}
+
 static void fifo_fill(struct share *s, unsigned int i, enum work work,
 		      __u32 length)
 {
@@ -117,8 +133,13 @@ static void fifo_fill(struct share *s, unsigned int i, enum work work,
 	counter_add(&s->n, INJ, s->counter[i], LOTS);
 	d.dst_ctx = htole16(work >= LINES ? GROUP : s->n.at.ctx);
 	d.inj_ctr = htole32(s->counter[i]);
-	for (k = 0; k < ENTRIES; k++)
+	for (k = 0; k < ENTRIES; k++) {
+		if (work == EPOCHS) {
+			d = epoch_of(s, i, k);
+			d.dst_ctx = htole16(s->n.at.ctx);
+		}
 		put_in(f, &d);
+	}
 }
 
 static void share_new(struct share *s, __u32 rank, unsigned int fifos,
@@ -137,6 +158,8 @@ static void share_new(struct share *s, __u32 rank, unsigned int fifos,
 	must(s->fifo && s->counter ? 0 : -ENOMEM);
 	if (work >= LINES)
 		group_bind(s);
+	if (work == EPOCHS)
+		must(gate(&s->n, s->mem.handle, 0, 0));
 	for (i = 0; i < fifos; i++)
 		fifo_fill(s, i, work, length);
 }
@@ -208,6 +231,8 @@ static __s64 had(struct side *side, struct share *s, unsigned int i)
 {
 	__s64 bytes = LOTS - value(&s->n, INJ, s->counter[i]);
 
+	if (side->work == EPOCHS)
+		return (__s64)load(&s->fifo[i].kern->done) * PER_GATE;
 	if (side->work == ATOMICS)
 		return bytes / 4 * PER_ELEMENT;
 	if (side->work >= LINES)
@@ -245,6 +270,7 @@ static unsigned int engine_threads(void)
  */
 static unsigned int share_of(struct side *a, struct side *b)
 {
+	__s64 enough = a->work == EPOCHS ? ENOUGH_EPOCHS : ENOUGH;
 	__s64 begin_a, begin_b, a_had, b_had;
 
 	side_start(a);
@@ -256,7 +282,7 @@ static unsigned int share_of(struct side *a, struct side *b)
 		/* The engine goes on between the two: against @b. */
 		b_had = side_had(b) - begin_b;
 		a_had = side_had(a) - begin_a;
-	} while (a_had + b_had < (__s64)ENOUGH);
+	} while (a_had + b_had < enough);
 	return (unsigned int)(b_had * 1000 / (a_had + b_had));
 }
 
@@ -352,6 +378,7 @@ FIXTURE_VARIANT(work) {
 };
 
 FIXTURE_VARIANT_ADD(work, atomics) { ATOMICS, LONG };
+FIXTURE_VARIANT_ADD(work, epochs) { EPOCHS, 0 };
 FIXTURE_VARIANT_ADD(work, lines) { LINES, 4 };
 FIXTURE_VARIANT_ADD(work, lines_of_puts) { PUT_LINES, 8 };
 FIXTURE_VARIANT_ADD(work, lines_of_long_puts) { PUT_LINES, 20000 };

@@ -30,9 +30,9 @@
 
 /*
  * A turn of a thread is a quantum. What a descriptor costs at least bounds how
- * many are run.
+ * many are run: a short message takes as long as copying so much.
  */
-#define BGDMA_TURN_EACH		256
+#define BGDMA_TURN_EACH		512
 /* One that came from elsewhere is looked up anew, and may be refused. */
 #define BGDMA_TURN_REMOTE	4096
 #define BGDMA_POOL_LINGER	(10 * HZ)

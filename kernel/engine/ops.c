@@ -15,10 +15,12 @@
 
 /*
  * What is done without copying, in bytes that could have been copied, so that turns
- * are fair: an element that is updated, and a node of a line that is looked at.
+ * are fair: an element that is updated, a node of a line that is looked at, and what is
+ * asked of a gate.
  */
 #define BGDMA_ATOMIC_COST	128
 #define BGDMA_LINE_COST		256
+#define BGDMA_GATE_COST		4096U
 
 static const struct bgdma_fabric_ops *bgdma_fabric(const struct bgdma_stream *s)
 {
@@ -289,7 +291,7 @@ static int bgdma_run_gate(struct bgdma_stream *s, long *budget, u32 each)
 {
 	int ret;
 
-	*budget -= each;
+	*budget -= max(each, BGDMA_GATE_COST);
 	bgdma_slice_begin();
 	ret = bgdma_fabric(s)->gate(s);
 	bgdma_slice_end();
