@@ -6,42 +6,13 @@
 #define _BGDMA_COPY_H
 
 #include <linux/string.h>
+#include <linux/types.h>
 
-#include "../compat.h"
+/* A power of two that the code of bgdma_copy_long() fits into. */
+#define BGDMA_COPY_TEXT	1024
 
-static __always_inline void bgdma_copy_words(u64 *to, const u64 *from)
-{
-	u64 a = from[0], b = from[1], c = from[2], d = from[3];
-
-	to[0] = a;
-	to[1] = b;
-	to[2] = c;
-	to[3] = d;
-}
-
-/*
- * Where "rep movs" is slow the kernel's own loop goes round for 32 bytes; this
- * one does with an eighth of the rounds. A sanitizer that looks at each access
- * is better off with memcpy(), at which it looks once.
- */
-static inline void bgdma_copy_long(void *to, const void *from, u32 n)
-{
-	u64 *t = to;
-	const u64 *f = from;
-	unsigned int i;
-
-	if (bgdma_memcpy_is_fast() || IS_ENABLED(CONFIG_KASAN) ||
-	    IS_ENABLED(CONFIG_KCSAN)) {
-		memcpy(to, from, n);
-		return;
-	}
-	for (; n >= 256; n -= 256, t += 32, f += 32) {
-#pragma GCC unroll 8
-		for (i = 0; i < 32; i += 4)
-			bgdma_copy_words(t + i, f + i);
-	}
-	memcpy(t, f, n);
-}
+void bgdma_copy_long(void *to, const void *from, u32 n)
+	__aligned(BGDMA_COPY_TEXT);
 
 /*
  * A page at most, which the compiler sees and copies inline: for a short

@@ -35,6 +35,7 @@ typedef unsigned int gfp_t;
 #undef __always_inline
 #define __always_inline		inline __attribute__((always_inline))
 #define noinline		__attribute__((noinline))
+#define __aligned(n)		__attribute__((aligned(n)))
 #undef unreachable
 #define unreachable()		__builtin_unreachable()
 
@@ -421,7 +422,6 @@ typedef unsigned short umode_t;
 
 /* Not for us: what differs between kernels, and trace points. */
 #define _BGDMA_COMPAT_H
-#define bgdma_memcpy_is_fast()		true
 
 #define _BGDMA_TRACE_H
 #define trace_bgdma_counter(...)	((void)0)

@@ -4,10 +4,16 @@
  * own of those that matter to it; nobody calls the others, or for nothing.
  */
 #include "../../kernel/bgdma.h"
+#include "../../kernel/engine/copy.h"
 #include "../../kernel/engine/group.h"
 #include "../../kernel/fabric/remote.h"
 
 #define STUB	__attribute__((weak))
+
+STUB void bgdma_copy_long(void *to, const void *from, u32 n)
+{
+	memcpy(to, from, n);
+}
 
 STUB bool bgdma_record_set(struct bgdma_ctx *ctx, struct bgdma_record *rec,
 			   u64 *words, u32 bit, const struct bgdma_record *why)
