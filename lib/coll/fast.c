@@ -18,20 +18,34 @@ static bool is_special(uint16_t code)
 
 /* ---- The first pass ----------------------------------------------------- */
 
+ieee_inline uint32_t field_of(struct ieee f, uint64_t bits)
+{
+	return (uint32_t)(bits >> (f.digits - 1)) & f.top;
+}
+
+/* Of a finite value that has its first digit: neither is it zero. */
+ieee_inline bool is_normal(struct ieee f, uint32_t field)
+{
+	return __builtin_expect(field - 1 < f.top - 1, 1);
+}
+
 /* @magnitude: the bits without the sign. */
 ieee_inline uint16_t code_of_bits(struct ieee f, uint64_t magnitude, bool minus)
 {
-	uint32_t field = (uint32_t)(magnitude >> (f.digits - 1));
+	uint32_t field = field_of(f, magnitude);
 
-	if (field == f.top)
+	if (is_normal(f, field))
+		return CODE(FAST_ZERO + field);
+	if (field)
 		return magnitude > ieee_infinity(f) ? FAST_NAN : FAST_INFINITE;
 	if (!magnitude)
 		return minus ? FAST_MINUS_ZERO : FAST_ZERO;
-	return CODE(FAST_ZERO + field + !field);
+	return CODE(FAST_ZERO + 1);
 }
 
+/* @more: than there are; or there are none. */
 ieee_inline void codes(struct ieee f, const char *in, uint16_t *code,
-		       uint64_t count)
+		       uint64_t count, bool more)
 {
 	uint64_t sign = ieee_sign(f), i, bits;
 	uint16_t c;
@@ -39,7 +53,7 @@ ieee_inline void codes(struct ieee f, const char *in, uint16_t *code,
 	for (i = 0; i < count; i++) {
 		bits = ieee_load(f, in + i * f.bytes);
 		c = code_of_bits(f, bits & ~sign, bits & sign);
-		if (c > code[i])
+		if (!more || c > code[i])
 			code[i] = c;
 	}
 }
@@ -80,31 +94,60 @@ ieee_inline ieee_u128 special(struct ieee f, uint64_t bits, uint16_t code,
 	return bits & sign ? (ieee_u128)1 << 4 * wide : 1;
 }
 
-/* Special, or one that the sum is too long for: it is too far below the largest. */
-ieee_inline image64 image_f64_other(uint64_t bits, uint16_t code)
+/* One and so many zeroes, and so on with fewer. */
+#define POWERS(zeroes)							\
+	1LL << (zeroes), 1LL << ((zeroes) - 1), 1LL << ((zeroes) - 2),	\
+	1LL << ((zeroes) - 3)
+
+#define ROOM	(FAST_F64_BITS - 53)
+
+/*
+ * What shifts a number to its place, by how far that is below the largest. To multiply
+ * by what is in a table takes compilers and processors less than to shift 128 bits.
+ */
+static const int64_t place[] = {
+	POWERS(35), POWERS(31), POWERS(27), POWERS(23), POWERS(19),
+	POWERS(15), POWERS(11), POWERS(7), POWERS(3),
+};
+
+_Static_assert(sizeof(place) / sizeof(place[0]) == ROOM + 1, "a place for each");
+
+/*
+ * Special, or one without its first digit, or one that is cut; or too far below the
+ * largest for the sum. A code that others lied about makes a wrong sum, and does no
+ * other harm.
+ */
+static image64 image_f64_other(uint64_t bits, uint16_t code)
 {
-	return is_special(code) ? special(IEEE_F64, bits, code,
-					  sizeof(image64)) : 0;
+	const struct ieee_parts p = ieee_take_apart(IEEE_F64, bits);
+	uint32_t down = code - FAST_ZERO - p.exponent;
+
+	if (is_special(code))
+		return special(IEEE_F64, bits, code, sizeof(image64));
+	if (down >= FAST_F64_BITS)
+		return 0;
+	if (down > ROOM)
+		return (image64)(ieee_s128)ieee_signed(p.mantissa >>
+						       (down - ROOM), bits);
+	return (image64)((ieee_s128)ieee_signed(p.mantissa, bits) *
+			 place[down]);
 }
 
 /*
- * A code that others lied about makes a wrong sum, and does no other harm. A special
- * one is far above all exponents. The sign goes to 64 bits, and is multiplied by what
- * shifts: compilers do better so than with 128.
+ * A special code is far above all exponents. The sign goes to 64 bits: compilers do
+ * better so than with 128.
  */
 ieee_inline image64 image_f64(uint64_t bits, uint16_t code)
 {
-	const struct ieee_parts p = ieee_take_apart(IEEE_F64, bits);
-	const uint32_t room = FAST_F64_BITS - 53;
-	uint32_t down = code - FAST_ZERO - p.exponent;
+	const uint64_t first = 1ULL << 52;
+	uint32_t field = field_of(IEEE_F64, bits);
+	uint32_t down = code - FAST_ZERO - field;
 
-	if (down <= room)
-		return (image64)((ieee_s128)ieee_signed(p.mantissa, bits) *
-				 (1LL << (room - down)));
-	if (down >= FAST_F64_BITS)
-		return image_f64_other(bits, code);
-	return (image64)(ieee_s128)ieee_signed(p.mantissa >> (down - room),
-					       bits);
+	if (__builtin_expect(field && down <= ROOM, 1))
+		return (image64)((ieee_s128)ieee_signed((bits & (first - 1)) |
+							first, bits) *
+				 place[down]);
+	return image_f64_other(bits, code);
 }
 
 ieee_inline image32 image_f32(uint64_t bits, uint16_t code)
@@ -180,9 +223,13 @@ static uint64_t value_f64(uint16_t code, image64 image)
 /* ---- For each element --------------------------------------------------- */
 
 #define FAST(name, format, bits)					\
-static void codes_##name(const void *in, uint16_t *code, uint64_t count) \
+static void codes_##name(const void *in, uint16_t *code, uint64_t count, \
+			 bool more)					\
 {									\
-	codes(format, in, code, count);					\
+	if (more)							\
+		codes(format, in, code, count, true);			\
+	else								\
+		codes(format, in, code, count, false);			\
 }									\
 									\
 static void code_of_##name(const void *in, uint16_t *code, uint64_t count) \
@@ -190,16 +237,24 @@ static void code_of_##name(const void *in, uint16_t *code, uint64_t count) \
 	code_of(format, in, code, count);				\
 }									\
 									\
+ieee_inline void images_each_##name(const char *in, const uint16_t *code, \
+				    image##bits *to, uint64_t count,	\
+				    bool add)				\
+{									\
+	uint64_t i;							\
+									\
+	for (i = 0; i < count; i++, in += (format).bytes)		\
+		to[i] = image_##name(ieee_load(format, in), code[i]) +	\
+			(add ? to[i] : 0);				\
+}									\
+									\
 static void images_##name(const void *in, const uint16_t *code, void *image, \
 			  uint64_t count, bool add)			\
 {									\
-	const char *from = in;						\
-	image##bits *to = image;					\
-	uint64_t i;							\
-									\
-	for (i = 0; i < count; i++, from += (format).bytes)	\
-		to[i] = image_##name(ieee_load(format, from), code[i]) + \
-			(add ? to[i] : 0);				\
+	if (add)							\
+		images_each_##name(in, code, image, count, true);	\
+	else								\
+		images_each_##name(in, code, image, count, false);	\
 }									\
 									\
 static void image_of_##name(const void *in, const uint16_t *code,	\

@@ -39,11 +39,10 @@ enum fast_code {
 
 /*
  * @wide: bytes of an image
- * @codes: raise @count codes, which were FAST_NOTHING in the beginning, to those of
- *	values
+ * @codes: those of @count values; or raise what is there to these
  * @images: by codes of all values: of @count values, or these added to what is
  *	there
- * @code_of: what @codes does, of many values for one element
+ * @code_of: raises as @codes does, by many values for one element
  * @image_of: what @images does; added to what is there
  * @values: what sums are
  *
@@ -51,7 +50,8 @@ enum fast_code {
  */
 struct fast {
 	uint32_t wide;
-	void (*codes)(const void *in, uint16_t *code, uint64_t count);
+	void (*codes)(const void *in, uint16_t *code, uint64_t count,
+		      bool more);
 	void (*images)(const void *in, const uint16_t *code, void *image,
 		       uint64_t count, bool add);
 	void (*code_of)(const void *in, uint16_t *code, uint64_t count);

@@ -157,13 +157,13 @@ static void sum_codes(void *arg)
 	const char *in = s->in;
 	uint64_t i;
 
-	memset(s->code, 0, s->count * sizeof(*s->code));
 	if (s->count == 1) {
+		*s->code = FAST_NOTHING;
 		s->fast->code_of(in, s->code, s->addends);
 		return;
 	}
 	for (i = 0; i < s->addends; i++, in += s->count * s->bytes)
-		s->fast->codes(in, s->code, s->count);
+		s->fast->codes(in, s->code, s->count, i);
 }
 
 static void sum_images(void *arg)

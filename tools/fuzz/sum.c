@@ -166,7 +166,7 @@ static double ours_fast(struct ieee f, const struct fast *x, const char *in,
 		part = take(parts, 1) % 32;
 		part = part && part < n - i ? part : n - i;
 		if (part == 1)
-			x->codes(in + i * f.bytes, &code, 1);
+			x->codes(in + i * f.bytes, &code, 1, true);
 		else
 			x->code_of(in + i * f.bytes, &code, part);
 	}
