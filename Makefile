@@ -106,7 +106,7 @@ $(BUILD)/doc/diagrams/%.svg: Documentation/diagrams/%.msc
 	mscgen -T svg -i $< -o $@
 
 check: check-prepare	## all of the checks and tests, on both kernels
-	@tools/check/check build static user vm
+	@tools/check/check build static user library vm
 
 check-static: check-prepare	## the module's build, and the look of the sources
 	@tools/check/check build static
@@ -115,7 +115,7 @@ check-user: check-prepare	## the user side: two compilers, headers, clang-tidy
 	@tools/check/check build user
 
 check-vm: check-prepare	## the tests, in virtual machines
-	@tools/check/check build vm
+	@tools/check/check build library vm
 
 check-debug: deps-check	## the tests on kernels that look for bugs (first time: builds them)
 	@tools/check/deps debug
