@@ -619,4 +619,33 @@ TEST_F(gate, ep1_one_at_a_time)
 		kill_child(child[i], SIGKILL);
 }
 
+/* With one doorbell, so that over a link they may come in one frame. */
+TEST_F(gate, ep1_ep2_behind_what_is_refused)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc bad = d_number(1, &b->rec, 1);
+	struct bgdma_desc d = d_gate(1, BGDMA_OP_EPOCH_BEGIN, b->mem.handle, 9,
+				     a->ic);
+
+	ASSERT_EQ(BGDMA_OK, run_bad(&a->inj, &bad));
+	bad.dst_fifo = htole16((__u16)(b->rec.id + 1));
+	counter_add(&a->n, INJ, a->ic, 1);
+	put_in(&a->inj, &bad);
+	put_in(&a->inj, &d);
+	post(&a->inj);
+	EXPECT_EQ(BGDMA_E_FIFO, outcome(&a->inj, a->inj.tail - 2));
+	ASSERT_EQ(0, clear_error(&a->n, BGDMA_KIND_INJ_FIFO, a->inj.id, 0));
+	ASSERT_TRUE(has(a));
+	/* One gate behind another. */
+	bad = d_gate(1, BGDMA_OP_EPOCH_BEGIN, b->mem.handle, 9, BGDMA_NONE);
+	d = d_gate(1, BGDMA_OP_EPOCH_END, b->mem.handle, 9, BGDMA_NONE);
+	put_in(&a->inj, &bad);
+	put_in(&a->inj, &d);
+	post(&a->inj);
+	EXPECT_EQ(BGDMA_E_EPOCH_BUSY, outcome(&a->inj, a->inj.tail - 2));
+	ASSERT_EQ(0, clear_error(&a->n, BGDMA_KIND_INJ_FIFO, a->inj.id, 0));
+	EXPECT_EQ(BGDMA_OK, outcome(&a->inj, a->inj.tail - 1));
+	EXPECT_TRUE(until(first(b).state == 99));
+}
+
 TEST_HARNESS_MAIN

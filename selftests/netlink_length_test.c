@@ -222,6 +222,20 @@ TEST_F(data, x2_more_packets_than_can_be_refused)
 		  self->ack.result[BGDMA_WIRE_RESULTS - 1].id);
 }
 
+/* Behind what may be refused it would wait for ever. */
+TEST_F(data, x2_a_gate_that_is_not_the_first_of_its_frame)
+{
+	const struct bgdma_desc put = put_to(&self->e.mem, 0, 64);
+	const struct bgdma_desc gate = d_gate(0, BGDMA_OP_EPOCH_BEGIN,
+					      self->e.mem.handle, 1, 0);
+
+	add(&self->f, &put, 0, 64, 0xaa);
+	add(&self->f, &gate, 0, 0, 0);
+	ASSERT_TRUE(send_data(self->sock, &self->f));
+	OTHERS_GO_ON();
+	EXPECT_TRUE(all_bytes(self->e.mem.p, 64, 0));
+}
+
 /* The head is right; its packets are not of one mind with it, or with each other. */
 TEST_F(data, x2_packets_whose_lengths_lie_are_nothing)
 {

@@ -41,6 +41,7 @@ bool bgdma_wire_runs_check(const struct bgdma_wire_run *run, u32 n, u32 size);
 bool bgdma_wire_hello_check(const struct bgdma_wire_hello *hello);
 bool bgdma_wire_state_check(const struct bgdma_wire_state *state, u32 size);
 bool bgdma_wire_packet_check(const struct bgdma_wire_packet *p);
+bool bgdma_wire_is_gate(const struct bgdma_wire_packet *p);
 void bgdma_wire_strip(struct bgdma_desc *d);
 u32 bgdma_wire_payload(const struct bgdma_wire_packet *p);
 bool bgdma_wire_frame_check(const struct bgdma_frame *f, u32 payload);

@@ -377,6 +377,8 @@ static int bgdma_remote_go(struct bgdma_stream *s,
 	flow = bgdma_tx_flow(tx, &key);
 	if (!flow)
 		return BGDMA_STEP_AGAIN;
+	if (bgdma_op_is_gate(s->x.desc.op))
+		bgdma_tx_close(flow);	/* see bgdma_wire_is_gate() */
 	*wait = !bgdma_tx_room(flow, bgdma_remote_frames(tx, n, chunk));
 	if (*wait)
 		return BGDMA_STEP_WAIT;
@@ -420,14 +422,13 @@ static int bgdma_remote_slice(struct bgdma_stream *s,
 			      const struct bgdma_payload *payload, u32 n,
 			      struct bgdma_chunk chunk)
 {
+	u32 dst = le32_to_cpu(s->x.desc.dst_rank), all = s->ctx->partition->size;
 	bool wait = false;
 	int ret;
 
-	if (le32_to_cpu(s->x.desc.dst_rank) >= s->ctx->partition->size) {
+	if (dst >= all) {
 		s->x.fault = (struct bgdma_fault) {
-			.code = BGDMA_E_NO_PEER,
-			.offset = le32_to_cpu(s->x.desc.dst_rank),
-			.bound = s->ctx->partition->size,
+			.code = BGDMA_E_NO_PEER, .offset = dst, .bound = all,
 		};
 		return BGDMA_E_NO_PEER;
 	}
@@ -439,8 +440,7 @@ static int bgdma_remote_slice(struct bgdma_stream *s,
 	spin_unlock(&s->tx->lock);
 	if (!wait)
 		return ret;
-	return bgdma_remote_wait(s, le32_to_cpu(s->x.desc.dst_rank),
-				 bgdma_remote_frames(s->tx, n, &chunk));
+	return bgdma_remote_wait(s, dst, bgdma_remote_frames(s->tx, n, &chunk));
 }
 
 /* Nothing more comes of what the stream is at: the other side hears why. */

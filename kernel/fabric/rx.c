@@ -305,8 +305,7 @@ static bool bgdma_rx_must_tell(const struct bgdma_rx_flow *flow,
 		return false;
 	p = (const void *)(bgdma_rx_head(skb) + 1);
 	return flow->n_results == BGDMA_WIRE_RESULTS ||
-	       (p[flow->packet].kind == BGDMA_WIRE_PIECE &&
-		bgdma_op_is_gate(p[flow->packet].desc.op));
+	       bgdma_wire_is_gate(&p[flow->packet]);
 }
 
 static struct sk_buff *bgdma_rx_first(struct bgdma_rx_flow *flow)

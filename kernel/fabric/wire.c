@@ -303,6 +303,18 @@ u32 bgdma_wire_payload(const struct bgdma_wire_packet *p)
 }
 
 /**
+ * bgdma_wire_is_gate() - is a packet for a gate?
+ * @p: packet
+ *
+ * It begins a frame: before it is dealt with the sender has to know of all refusals,
+ * which he does when the frames before it were.
+ */
+bool bgdma_wire_is_gate(const struct bgdma_wire_packet *p)
+{
+	return p->kind == BGDMA_WIRE_PIECE && bgdma_op_is_gate(p->desc.op);
+}
+
+/**
  * bgdma_wire_frame_check() - is a frame of data what it says?
  * @f: its head, of f.head bytes that are there
  * @payload: bytes that follow
@@ -326,7 +338,8 @@ bool bgdma_wire_frame_check(const struct bgdma_frame *f, u32 payload)
 	    le16_to_cpu(f->head) != sizeof(*f) + n * sizeof(*p))
 		return false;
 	for (i = 0; i < n; i++) {
-		if (!bgdma_wire_packet_check(&p[i]))
+		if (!bgdma_wire_packet_check(&p[i]) ||
+		    (i && bgdma_wire_is_gate(&p[i])))
 			return false;
 		sum += bgdma_wire_payload(&p[i]);
 	}
