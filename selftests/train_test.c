@@ -258,27 +258,57 @@ TEST_F(train, dma8_refused_in_the_middle)
 	EXPECT_TRUE(counter_error(&a->n, INJ, a->ic));
 }
 
+/* The last @k of a FIFO are, one after the other, each with its own error. */
+static bool are_refused(struct end *a, __u32 k)
+{
+	__u32 i, first = (__u32)a->inj.tail - k;
+
+	for (i = first; i < first + k; i++)
+		if (outcome(&a->inj, i) != BGDMA_E_FIFO ||
+		    load(&a->inj.rec->desc_seq) != i ||
+		    clear_error(&a->n, BGDMA_KIND_INJ_FIFO, a->inj.id, 0))
+			return false;
+	return until(load(&a->inj.kern->done) == a->inj.tail);
+}
+
 /* Over a link they are on their way before the first refusal is heard of. */
 TEST_F(train, dma8_all_are_refused)
 {
 	struct end *a = &self->a, *b = &self->b;
 	struct bgdma_desc d = d_number(1, &b->rec, 0);
-	__u32 i, k;
+	__u32 k;
 
 	d.dst_fifo = htole16((__u16)(b->rec.id + 1));
 	for (k = 1; k <= ROW; k++) {
 		row(&a->inj, &d, NULL, 0, k);
-		/* One after the other, each with its own error. */
-		for (i = 0; i < k; i++) {
-			ASSERT_EQ(BGDMA_E_FIFO,
-				  outcome(&a->inj, a->inj.tail - k + i));
-			ASSERT_EQ(a->inj.tail - k + i,
-				  load(&a->inj.rec->desc_seq));
-			ASSERT_EQ(0, clear_error(&a->n, BGDMA_KIND_INJ_FIFO,
-						 a->inj.id, 0));
-		}
-		ASSERT_TRUE(until(load(&a->inj.kern->done) == a->inj.tail));
+		ASSERT_TRUE(are_refused(a, k));
 	}
+}
+
+/* Somebody else has what came before, also while the FIFO stands at the error. */
+TEST_F(train, dma8_x3_one_in_front_of_what_is_refused)
+{
+	struct end *a = &self->a, *b = &self->b, c;
+	struct bgdma_desc d = d_number(1, &b->rec, 0), before;
+	__u32 i;
+
+	end_new(&c, 2);
+	must(grant(&c.n, BGDMA_KIND_REC_FIFO, c.rec.id, 0, BGDMA_RIGHT_ACCEPT));
+	before = d_number(2, &c.rec, 0);
+	for (i = 0; i < 20; i++) {
+		row(&a->inj, &d, NULL, 0, 1);
+		ASSERT_TRUE(next_is(&b->rec, 0, 0, 4, 0));
+		before = numbered(&before, i);
+		put_in(&a->inj, &before);
+		d.dst_fifo = htole16((__u16)(b->rec.id + 1));
+		row(&a->inj, &d, NULL, 0, ROW - 2);
+		d.dst_fifo = htole16((__u16)b->rec.id);
+		ASSERT_TRUE(until(load(&a->inj.kern->state) ==
+				  BGDMA_FIFO_ERROR));
+		ASSERT_TRUE(next_is(&c.rec, i, 0, 4, 0));
+		ASSERT_TRUE(are_refused(a, ROW - 2));
+	}
+	node_close(&c.n);
 }
 
 TEST_F(train, dma8_cancelled_in_the_middle)

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 
 #include "../engine/busy.h"
+#include "../engine/engine.h"
 #include "flow.h"
 #include "window.h"
 
@@ -270,7 +271,9 @@ static u32 bgdma_tx_code(const struct bgdma_wire_result *r)
 {
 	u32 code = le32_to_cpu(r->code);
 
-	return code && code <= BGDMA_E_CLASS ? code : BGDMA_E_ABORTED;
+	/* The index is ours, and nobody else's. */
+	return code && code <= BGDMA_E_CLASS && code != BGDMA_E_INDEX ?
+		code : BGDMA_E_ABORTED;
 }
 
 /* The frame that has a number and was not dealt with, as far as we know. */
@@ -306,6 +309,30 @@ static void bgdma_tx_results(struct bgdma_tx_flow *flow,
 					  le64_to_cpu(r->offset),
 					  le64_to_cpu(r->bound));
 	}
+}
+
+/**
+ * bgdma_tx_held() - there is no room where a flow goes to, or there is again
+ * @flow: which
+ * @held: there is none
+ * @kind: of the object that has none
+ * @id: of the object
+ *
+ * The stream goes on when there is room for all of its flows.
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_tx_held(struct bgdma_tx_flow *flow, bool held, u32 kind, u32 id)
+{
+	struct bgdma_tx *tx = flow->tx;
+
+	lockdep_assert_held(&tx->lock);
+	if (flow->stopped == held)
+		return;
+	flow->stopped = held;
+	tx->held += held ? 1 : -1;
+	if (tx->s && (held || !tx->held))
+		bgdma_stream_held(tx->s, held, kind, id);
 }
 
 static void bgdma_tx_acked(struct bgdma_tx_flow *flow,
@@ -349,10 +376,7 @@ static void bgdma_tx_acked(struct bgdma_tx_flow *flow,
 	/* Who has dealt with all waits for nothing. */
 	stopped = ack->state == BGDMA_WIRE_NOT_READY &&
 		  !skb_queue_empty(&flow->unacked);
-	if (tx->s && flow->stopped != stopped)
-		bgdma_stream_held(tx->s, stopped, ack->kind,
-				  le32_to_cpu(ack->object));
-	flow->stopped = stopped;
+	bgdma_tx_held(flow, stopped, ack->kind, le32_to_cpu(ack->object));
 	if (!stopped)
 		bgdma_tx_sacked(flow, ack, cum, was_stopped);
 	/*
@@ -422,6 +446,7 @@ void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
 		.adaptive = !!(f->flags & BGDMA_FRAME_ADAPTIVE),
 	};
 	struct bgdma_tx_flow *flow;
+	bool stands = false;
 	struct bgdma_tx *tx;
 
 	if (!bgdma_way_speaks(flows->ether, le64_to_cpu(f->kernel), key.dst))
@@ -438,9 +463,11 @@ void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
 			bgdma_waiters_wake(&tx->waiters);
 		else if (tx->until && bgdma_tx_quiet(tx))
 			bgdma_tx_over(tx);
+		/* What would have gone on in its next turn may have none for long. */
+		stands = tx->s && READ_ONCE(tx->s->flags) & BGDMA_STREAM_HALTED;
 	}
 	spin_unlock(&tx->lock);
-	bgdma_tx_flush(tx, false, pooled);
+	bgdma_tx_flush(tx, stands, pooled);
 	bgdma_tx_put(tx);
 }
 

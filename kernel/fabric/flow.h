@@ -153,6 +153,7 @@ struct bgdma_room {
  * @head: of @sent, next to be used
  * @tail: of @sent, the oldest
  * @issued: descriptors that have begun
+ * @held: flows that go to where there is no room
  * @failing: some of @sent have failed, and end when the FIFO shows no other
  * @met: whom the last transfer came to, by bgdma_sent_whom(); 0: none did
  * @ready: frames to be handed to links
@@ -184,6 +185,7 @@ struct bgdma_tx {
 	u32 head;
 	u32 tail;
 	u64 issued;
+	u32 held;
 	bool failing;
 	u64 met;
 	struct sk_buff_head ready;
@@ -570,6 +572,7 @@ void bgdma_tx_train(struct bgdma_stream *s, struct bgdma_tx_flow *flow);
 
 /* ack.c */
 void bgdma_tx_mend(struct bgdma_tx_flow *flow);
+void bgdma_tx_held(struct bgdma_tx_flow *flow, bool held, u32 kind, u32 id);
 void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
 		  bool pooled);
 void bgdma_tx_fetched(struct bgdma_flows *flows,

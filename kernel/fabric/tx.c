@@ -373,9 +373,7 @@ static void bgdma_tx_fail(struct bgdma_tx_flow *flow, u32 code, u64 offset,
 	lockdep_assert_held(&tx->lock);
 	bgdma_tx_close(flow);
 	/* Nobody says any more that there is room. */
-	if (tx->s && flow->stopped)
-		bgdma_stream_held(tx->s, false, 0, 0);
-	flow->stopped = false;
+	bgdma_tx_held(flow, false, 0, 0);
 	while ((skb = __skb_dequeue(&flow->unacked))) {
 		if (tx->s)
 			bgdma_sent_lost(tx, skb, code, offset, bound);
