@@ -419,4 +419,46 @@ TEST(epoch_traps_nothing_else)
 	EXPECT_TRUE(job_run(1, elsewhere, NULL, -1));
 }
 
+/* Memory of the driver's, which cannot be split: all of it is open then. */
+static int whole(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_endpoint_attr ep = {
+		.progress = BGDMA_PROGRESS_THREAD,
+	};
+	const struct bgdma_window_attr window = {
+		.length = BYTES, .trap = BGDMA_TRAP_ALL, .race = on_race,
+		.arg = memory,
+	};
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	int *stage = arg;
+
+	(void)size;
+	require_is(0, accessor_open_as(&a, ep, (struct bgdma_rma_attr){ 0 },
+				       &window));
+	require_is(0, meet(&a));
+	if (rank == ORIGIN) {
+		require_is(0, bgdma_epoch_begin(a.window, TARGET, 77, 0, &e));
+		store(stage, 1);
+		require(until(load(stage) == 2));
+		require_is(0, bgdma_epoch_close(e));
+	} else if (rank == TARGET) {
+		require(until(load(stage) == 1));
+		racing_store((uint8_t *)a.own + PAGE + 5);
+		require_is(1, catches);
+		require_is(PAGE + 5, caught[0].offset);
+		racing_store((uint8_t *)a.own + 2 * PAGE);
+		require_is(1, catches);
+		store(stage, 2);
+	}
+	require_is(0, meet(&a));
+	return accessor_close(&a);
+}
+
+TEST(epoch_traps_what_cannot_be_split)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(SIZE, whole, shared(sizeof(int)), -1));
+}
+
 TEST_HARNESS_MAIN

@@ -5,8 +5,9 @@
  * grants an epoch; we protect first, then allow it. The engine writes by other
  * ways.
  *
- * An access that is caught is reported, and its page stays open until the memory
- * is protected again, with the next epoch that begins.
+ * An access that is caught is reported, and its page stays open, or all of the window
+ * where it cannot be split, until the memory is protected again, with the next epoch
+ * that begins.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -56,11 +57,23 @@ static const void *code_address(const void *context)
 #endif
 }
 
+/*
+ * What cannot be split is opened as a whole: memory of the driver's, huge pages, and
+ * where there are as many mappings as there may be.
+ */
+static bool trap_open(const struct trap *trap, const char *addr, const char *at)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	int rights = PROT_READ | PROT_WRITE;
+
+	return !mprotect((void *)((uintptr_t)at & ~(page - 1)), page, rights) ||
+	       !mprotect((void *)addr, trap->length, rights);
+}
+
 static bool trap_catches(const struct trap *trap, const char *at,
 			 const void *context)
 {
 	const char *addr = bgdma_load_acquire(&trap->addr);
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	struct bgdma_race race;
 
 	if (!addr || at < addr || at >= addr + trap->length)
@@ -73,9 +86,7 @@ static bool trap_catches(const struct trap *trap, const char *at,
 	};
 	if (trap->race)
 		trap->race(trap->arg, &race);
-	(void)mprotect((void *)((uintptr_t)at & ~(page - 1)), page,
-		       PROT_READ | PROT_WRITE);
-	return true;
+	return trap_open(trap, addr, at);
 }
 
 static bool is_function(const struct sigaction *action)
