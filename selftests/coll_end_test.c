@@ -221,4 +221,48 @@ TEST_F(coll, dp8_x3_one_leaves_before_the_others_are_done)
 	}
 }
 
+/* ---- An end in the middle ------------------------------------------------ */
+
+#define LONG	(1U << 17)
+
+/* Who has waited long enough ends, with what was announced and not fetched. */
+static int ends_in_the_middle(uint32_t rank, uint32_t size, void *arg)
+{
+	static uint64_t data[LONG];
+	const struct bgdma_split_attr *split = arg;
+	struct bgdma_collective what = {
+		.kind = BGDMA_ALLREDUCE, .op = &sum, .out = data, .count = LONG,
+		.algorithm = BGDMA_DOUBLING,
+	};
+	struct bgdma_coll_request *r;
+	struct caller c = { 0 };
+
+	require_is(0, caller_open(&c, 1));
+	require_is(0, bgdma_coll_split(c.coll, split, &c.group));
+	place(0, size);
+	if (rank == 0) {
+		require_is(0, bgdma_coll_start(c.group, &what, &r));
+		require_is(-ETIMEDOUT, bgdma_coll_request_wait(&r, BGDMA_SLEEP,
+							       50000000));
+		bgdma_endpoint_destroy(c.m.ep);
+		bgdma_job_close(c.m.job);
+	}
+	place(1, size);
+	if (rank == 0)
+		return 0;
+	bgdma_coll_group_destroy(c.group);
+	return member_leave(&c.m);
+}
+
+TEST_F(coll, lc2_who_ends_in_the_middle_of_one)
+{
+	struct bgdma_split_attr split = { 0 };
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, ends_in_the_middle, &split, -1));
+	memset(board, 0, sizeof(*board));
+	split.flags = BGDMA_SPLIT_ENGINES;
+	EXPECT_TRUE(job_run(2, ends_in_the_middle, &split, -1));
+}
+
 TEST_HARNESS_MAIN

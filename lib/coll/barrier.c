@@ -196,6 +196,20 @@ static bool replies_there(void *arg)
 	       bgdma_counter_read(g->sink) <= -g->replies;
 }
 
+/* Has it stopped at something that is of others? Then it goes on. */
+static bool sent_again(struct bgdma_coll_group *g)
+{
+	bool again = false;
+
+	bgdma_endpoint_lock(g->coll->ep);
+	if (bgdma_inj_error(g->coll->fifo, NULL)) {
+		fifo_failed(g->coll);
+		again = !group_failure(g);
+	}
+	bgdma_endpoint_unlock(g->coll->ep);
+	return again;
+}
+
 /* Whatever signals come, and whatever of other groups has failed. */
 static int sent_wait(struct bgdma_coll_group *g)
 {
@@ -207,11 +221,7 @@ static int sent_wait(struct bgdma_coll_group *g)
 	do {
 		ret = bgdma_inj_wait(fifo, bgdma_inj_next(fifo),
 				     BGDMA_SPIN_THEN_SLEEP, left);
-		again = ret == -EINTR;
-		if (ret && !again && bgdma_inj_error(fifo, NULL)) {
-			fifo_failed(g->coll);
-			again = !group_failure(g);
-		}
+		again = ret == -EINTR || (ret && sent_again(g));
 		left = end - coll_now_ns();
 	} while (again && left > 0);
 	return ret;

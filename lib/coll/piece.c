@@ -221,6 +221,9 @@ static void long_done(void *arg, int result, uint64_t bytes)
 {
 	struct act *act = arg;
 
+	/* The endpoint goes: release() sees to what is left, of whatever it was. */
+	if (!bgdma_endpoint_peer(act->request->group->coll->ep, 0))
+		return;
 	act->moving = false;
 	if (!result && bytes != act->bytes)
 		result = -EBADMSG;
