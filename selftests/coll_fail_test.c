@@ -499,6 +499,20 @@ TEST_F_TIMEOUT(coll, dp8_x3_each_call_while_one_is_asked_for, 300)
 	EXPECT_TRUE(fail_at_each(others, COUNT(others), START_AND_TEST));
 }
 
+/* What is in the ring is there, though nobody could ring for it. */
+TEST_F_TIMEOUT(coll, dp8_x3_each_call_that_is_interrupted, 300)
+{
+	static const struct kind direct[] = {
+		{ BGDMA_ALLREDUCE, BGDMA_DIRECT, 10, &sum, 0 },
+		{ BGDMA_ALLREDUCE, BGDMA_DIRECT, 9, &sum, 0 },
+		{ BGDMA_ALLREDUCE, BGDMA_DIRECT, 8, &sum, 0 },
+		{ BGDMA_ALLREDUCE, BGDMA_DIRECT, 7, &sum, 0 },
+	};
+
+	fault_code = EINTR;
+	EXPECT_TRUE(fail_at_each(direct, COUNT(direct), RUN));
+}
+
 TEST_F_TIMEOUT(coll, ba4_x3_each_call_of_a_barrier_that_fails_is_told, 300)
 {
 	const uint32_t flags[] = { 0, BGDMA_SPLIT_PUT };

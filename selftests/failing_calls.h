@@ -30,12 +30,26 @@ int open(const char *path, int flags, ...)
 	return fault() ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
+/* So many waits fail besides, of whatever thread. */
+static int waits_fail;
+
+static bool is_wait_failing(void)
+{
+	if (__atomic_load_n(&waits_fail, __ATOMIC_SEQ_CST) <= 0)
+		return false;
+	__atomic_sub_fetch(&waits_fail, 1, __ATOMIC_SEQ_CST);
+	errno = fault_code;
+	return true;
+}
+
 int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit,
 	  const sigset_t *mask)
 {
 	/* The kernel writes what is left of the time. */
 	struct timespec left = limit ? *limit : (struct timespec){ 0 };
 
+	if (is_wait_failing())
+		return -1;
 	return fault() ? -1 : (int)syscall(SYS_ppoll, fds, n,
 					   limit ? &left : NULL, mask, NSIG / 8);
 }

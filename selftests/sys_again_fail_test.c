@@ -278,4 +278,67 @@ TEST_F_TIMEOUT(life, x3_a_call_that_fails_works_when_it_is_made_again, 300)
 	EXPECT_TRUE(job_run(1, fail_nth, &kind, -1));
 }
 
+/* ---- The endpoint's own thread ------------------------------------------- */
+
+struct words {
+	int code, there;
+};
+
+static int on_word(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct words *w = arg;
+
+	(void)rank;
+	(void)packet;
+	__atomic_add_fetch(&w->there, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+/* Rank 1 leaves all to its thread, which cannot wait a few times. */
+static int thread_goes_on(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_endpoint_attr ep = {
+		.progress = BGDMA_PROGRESS_THREAD,
+	};
+	const struct bgdma_operation_attr op = {
+		.module = "test", .name = "word", .packet = on_word, .arg = arg,
+	};
+	struct bgdma_send_attr send = {
+		.type = BGDMA_POINT_TO_POINT, .dest = 1,
+	};
+	struct words *w = arg;
+	struct member m;
+	int i;
+
+	(void)size;
+	fault_code = w->code;
+	require_is(0, member_open(&m, &ep));
+	require_is(0, bgdma_operation_register(m.ep, &op, &send.operation));
+	require_is(0, bgdma_endpoint_commit(m.ep, NULL));
+	for (i = 0; i < 3; i++) {
+		if (rank == 1)
+			store(&waits_fail, 3);
+		require_is(0, bgdma_job_fence(m.job));
+		if (rank == 0)
+			require_is(0, bgdma_endpoint_send(m.ep, &send));
+		require(until(load(&w->there) == i + 1));
+	}
+	require(rank == 0 || until(load(&waits_fail) < 3));
+	return member_close(&m);
+}
+
+TEST(x3_a_thread_that_cannot_wait_goes_on)
+{
+	static const int codes[] = { EINTR, ENOMEM, EAGAIN };
+	unsigned int i;
+
+	partition_new("2x1x1", "");
+	for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		struct words *w = shared(sizeof(*w));
+
+		w->code = codes[i];
+		EXPECT_TRUE(job_run(2, thread_goes_on, w, -1));
+	}
+}
+
 TEST_HARNESS_MAIN

@@ -163,15 +163,16 @@ static int boxes_put(struct bgdma_coll_group *g, uint32_t bytes)
 	struct bgdma_inj_fifo *fifo = g->coll->fifo;
 	struct bgdma_desc *desc = g->direct.desc[(g->direct.turns - 1) % 2];
 	uint32_t i, count = g->size - 1;
+	uint64_t first = bgdma_inj_next(fifo);
 	int ret;
 
 	for (i = 0; i < count; i++)
 		desc[i].length = __cpu_to_le32(bytes);
 	for (i = 0; i < count;) {
 		ret = bgdma_inject_many(fifo, &desc[i], (int)(count - i));
-		if (ret > 0)
-			i += (uint32_t)ret;
-		else if (ret == -EAGAIN)
+		/* What is in the ring is put, even if nobody could ring for it. */
+		i = (uint32_t)(bgdma_inj_next(fifo) - first);
+		if (ret == -EAGAIN)
 			ret = bgdma_inj_wait(fifo, bgdma_inj_next(fifo),
 					     BGDMA_SPIN_THEN_SLEEP, -1);
 		if (ret >= 0 || ret == -EINTR)

@@ -510,7 +510,8 @@ static void *progress_thread(void *arg)
 			continue;
 		}
 		ret = kernel_sleep(ep, -1);
-		if (ret && ret != -EINTR)
+		/* For lack of memory it does not even sleep: it may have some next time. */
+		if (ret && ret != -EINTR && ret != -EAGAIN && ret != -ENOMEM)
 			break;
 	}
 	/* Who waits must see for himself that there is no more progress. */

@@ -55,10 +55,10 @@ void sleeper_wake(struct bgdma_endpoint *ep)
 
 void nap_ask(struct bgdma_endpoint *ep)
 {
-	if (ep->napping)
-		return;
+	/* Who naps for something else asks again what for, before he sleeps. */
 	ep->no_room = true;
-	sleeper_wake(ep);
+	if (!ep->napping)
+		sleeper_wake(ep);
 }
 
 void waiters_wake(struct bgdma_endpoint *ep)
