@@ -17,6 +17,13 @@ void *__libc_realloc(void *p, size_t size);
 
 static long allocated;	/* and not freed */
 static bool no_memory;	/* all of them fail */
+static unsigned int refused;	/* as there was none */
+
+static bool is_refused(void)
+{
+	refused += no_memory;
+	return no_memory || fault();
+}
 
 static void *counted(void *p)
 {
@@ -27,19 +34,19 @@ static void *counted(void *p)
 
 void *malloc(size_t size)
 {
-	return no_memory || fault() ? NULL : counted(__libc_malloc(size));
+	return is_refused() ? NULL : counted(__libc_malloc(size));
 }
 
 void *calloc(size_t n, size_t size)
 {
-	return no_memory || fault() ? NULL : counted(__libc_calloc(n, size));
+	return is_refused() ? NULL : counted(__libc_calloc(n, size));
 }
 
 void *realloc(void *p, size_t size)
 {
 	if (!p)
 		return malloc(size);
-	return no_memory || fault() ? NULL : __libc_realloc(p, size);
+	return is_refused() ? NULL : __libc_realloc(p, size);
 }
 
 void free(void *p)

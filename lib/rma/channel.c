@@ -34,6 +34,7 @@ int rma_channel_create(struct bgdma_rma *rma, struct channel *ch,
 	ch->sent = calloc(rma->attr.entries, sizeof(*ch->sent));
 	if (!ch->sent)
 		return -ENOMEM;
+	ch->rma = rma;
 	ch->mask = rma->attr.entries - 1;
 	ch->gets_at = index * rma_channel_bytes(rma);
 	ch->gets = (struct bgdma_desc *)(void *)(memory + ch->gets_at);
@@ -100,7 +101,7 @@ int rma_channel_submit(struct channel *ch)
 
 	if (bgdma_load_relaxed(&v->user->tail) == v->tail)
 		return 0;
-	return bgdma_inj_submit(ch->fifo);
+	return rma_channel_ring(ch);
 }
 
 int rma_channel_wait(struct bgdma_rma *rma, struct channel *ch, uint64_t seq)

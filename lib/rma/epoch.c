@@ -351,7 +351,7 @@ static int gate_send(struct bgdma_rma_epoch *e, enum bgdma_op op, uint8_t flags,
 		bgdma_counter_add(e->sync, 1);
 	}
 	bgdma_desc_gate(desc, op, &t);
-	return bgdma_inj_submit(e->ch->fifo);
+	return rma_channel_ring(e->ch);
 }
 
 static const struct bgdma_rma_epoch *

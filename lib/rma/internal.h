@@ -36,6 +36,7 @@ struct sent {
  * each slot of the ring as many as one can have.
  */
 struct channel {
+	struct bgdma_rma *rma;
 	struct bgdma_inj_fifo *fifo;
 	struct sent *sent;		/* by slot of the ring */
 	uint64_t mask;			/* slots - 1 */
@@ -162,6 +163,7 @@ struct bgdma_rma {
 	struct bgdma_ctx *ctx;
 	struct bgdma_rma_attr attr;
 	uint32_t rank, size;
+	bool no_memory;			/* for what a packet says: it stays */
 	uint32_t shutting;		/* peers that are lost, and not yet down */
 	uint32_t operation, mark_operation;
 	uint64_t marks;			/* sent */
@@ -191,6 +193,13 @@ static inline void rma_unlock(const struct bgdma_rma *rma)
 	bgdma_endpoint_unlock(rma->ep);
 }
 
+/* For a packet: it stays, and nothing but time tells when there may be some. */
+static inline int rma_no_memory(struct bgdma_rma *rma)
+{
+	rma->no_memory = true;
+	return -EAGAIN;
+}
+
 /* rma.c */
 /* Wait with progress, whatever signals come. */
 int rma_wait(struct bgdma_rma *rma, bool (*holds)(void *arg), void *arg);
@@ -212,6 +221,22 @@ int rma_channel_take(struct bgdma_rma_epoch *e, enum sent_kind kind,
 		     uint32_t count, struct bgdma_desc **desc);
 /* Whether that would not wait. What has ended is attributed then. */
 bool rma_channel_has_room(struct channel *ch);
+/*
+ * Send what is in the ring. A doorbell that could not be rung is rung again before a
+ * wait: who was told that it failed would do the same twice.
+ */
+static inline int rma_channel_ring(struct channel *ch)
+{
+	int ret = bgdma_inj_submit(ch->fifo);
+
+	if (bgdma_likely(!ret) || ret == -ENODEV || ret == -EPERM)
+		return ret;
+	/* Who sleeps does not ring. */
+	bgdma_endpoint_wake(ch->rma->ep);
+	return 0;
+}
+
+/* If there is anything. */
 int rma_channel_submit(struct channel *ch);
 /* Report why the FIFO has stopped, and let it go on. */
 void rma_channel_repair(struct channel *ch);

@@ -131,6 +131,10 @@ static int on_work(void *arg)
 		done++;
 	}
 	asked = gets_ask(rma, false);
+	if (bgdma_unlikely(rma->no_memory)) {
+		rma->no_memory = false;
+		asked = -ENOMEM;
+	}
 	return asked < 0 && done ? done : done + asked;
 }
 

@@ -114,7 +114,7 @@ int bgdma_epoch_put_sized(struct bgdma_rma_epoch *epoch,
 		if (a->request)
 			request_make(epoch, a->request, false);
 		if (!a->more)
-			ret = bgdma_inj_submit(epoch->ch->fifo);
+			ret = rma_channel_ring(epoch->ch);
 	}
 	rma_unlock(epoch->rma);
 	return ret;
@@ -212,7 +212,7 @@ int bgdma_epoch_get_sized(struct bgdma_rma_epoch *epoch,
 		if (a->request)
 			request_make(epoch, a->request, true);
 		if (!a->more)
-			ret = bgdma_inj_submit(epoch->ch->fifo);
+			ret = rma_channel_ring(epoch->ch);
 	}
 	rma_unlock(epoch->rma);
 	return ret;

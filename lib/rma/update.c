@@ -240,7 +240,7 @@ static int scratch_atomic(struct bgdma_rma_epoch *e, unsigned int op, int type,
 			    BGDMA_DESC_FETCH);
 	if (!ret) {
 		seq = e->seq;
-		ret = bgdma_inj_submit(e->ch->fifo);
+		ret = rma_channel_ring(e->ch);
 	}
 	if (!ret)
 		ret = rma_channel_wait(e->rma, e->ch, seq);

@@ -129,7 +129,7 @@ int on_window(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	if (!window && kind == PACKET_PART && number == rma->created) {
 		window = window_new(rma, (uint32_t)number);
 		if (!window)
-			return -EAGAIN;
+			return rma_no_memory(rma);
 	}
 	/* Late for one that could not be made: the others may not know yet. */
 	if (!window)

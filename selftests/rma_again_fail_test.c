@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Epochs at an origin whose nth system call or allocation fails, for every n. A call
+ * that says so is made again: all is done once, and nobody is kept out afterwards. And
+ * a target that has no memory for what it is told.
+ */
+#include "kselftest_harness.h"
+#include "rma_util.h"
+#include "failing_calls.h"
+
+#define TARGET		1U
+#define CALLS_MAX	400U	/* of one epoch */
+
+/* Once more, if it was told that it failed. */
+#define AGAIN(call_) do { \
+	int ret_ = (call_); \
+\
+	if (ret_ && faults) \
+		ret_ = (call_); \
+	require_is(0, ret_); \
+} while (0)
+
+/* Where what is. */
+enum { PLACE, SUM, FLOATS, WORDS };
+
+struct plan {
+	int code;
+	int ready, seen;
+	uint64_t there[WORDS];
+};
+
+static int epoch_of(struct accessor *a, unsigned int n)
+{
+	const struct bgdma_access_attr place = access_at(a, 0, 8, 8 * PLACE);
+	struct bgdma_update_attr sum = {
+		.op = BGDMA_ATOMIC_ADD, .type = BGDMA_ATOMIC_U64, .count = 1,
+		.at = 8 * SUM, .operand = 3,
+	}, floats = sum;
+	const double half = 0.5;
+	struct bgdma_rma_epoch *e;
+
+	floats.type = BGDMA_RMA_DOUBLE;
+	floats.at = 8 * FLOATS;
+	memcpy(&floats.operand, &half, sizeof(half));
+	*(uint64_t *)(void *)a->local = n;
+	faults = 0;
+	until_fault = n;
+	AGAIN(bgdma_epoch_begin(a->window, TARGET, 7, BGDMA_EPOCH_EXCLUSIVE,
+				&e));
+	AGAIN(bgdma_epoch_put(e, &place));
+	AGAIN(bgdma_epoch_update(e, &sum));
+	AGAIN(bgdma_epoch_update(e, &floats));
+	AGAIN(bgdma_epoch_flush(e));
+	AGAIN(bgdma_epoch_close(e));
+	until_fault = 0;
+	return 0;
+}
+
+/* Who has had the window gives it back, whatever failed. */
+static int origin(struct accessor *a, struct plan *p)
+{
+	unsigned int n = 0;
+	double floats;
+
+	fault_code = p->code;
+	do {
+		require_is(0, epoch_of(a, ++n));
+		store(&p->ready, (int)n);
+		require(until(load(&p->seen) == (int)n));
+		require_is(n, p->there[PLACE]);
+		require_is(3 * n, p->there[SUM]);
+		memcpy(&floats, &p->there[FLOATS], sizeof(floats));
+		require(floats == 0.5 * n);
+	} while (faults && n < CALLS_MAX);
+	store(&p->ready, -1);
+	return !faults && n > 5 ? 0 : 1;
+}
+
+static int target(struct accessor *a, struct plan *p)
+{
+	int n;
+
+	for (;;) {
+		require(until(load(&p->ready) != load(&p->seen)));
+		n = load(&p->ready);
+		if (n < 0)
+			return 0;
+		require(until(at_gate(a, NULL) == 0));
+		memcpy(p->there, a->own, sizeof(p->there));
+		store(&p->seen, n);
+	}
+}
+
+static int calls_fail(uint32_t rank, uint32_t size, void *arg)
+{
+	struct accessor a = { 0 };
+	struct plan *p = arg;
+	int ret;
+
+	(void)size;
+	require_is(0, accessor_open(&a));
+	memset(a.own, 0, WINDOW);
+	require_is(0, meet(&a));
+	ret = rank == TARGET ? target(&a, p) : origin(&a, p);
+	require_is(0, meet(&a));
+	return ret ? ret : accessor_close(&a);
+}
+
+TEST(ep1_ep2_ep5_x3_each_call_of_an_epoch_fails)
+{
+	static const int codes[] = { EINTR, ENOMEM, EAGAIN };
+	unsigned int i;
+
+	partition_new("2x1x1", "poll-ns 0");
+	for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		struct plan *p = shared(sizeof(*p));
+
+		p->code = codes[i];
+		EXPECT_TRUE(job_run(2, calls_fail, p, -1));
+	}
+}
+
+/* ---- A target that sleeps ---------------------------------------------- */
+
+static uint8_t memory[2 * WINDOW] PINNED;
+
+static int on_word(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct count *words = arg;
+
+	(void)rank;
+	(void)packet;
+	words->is++;
+	return 0;
+}
+
+static int open_with_words(struct accessor *a, struct count *words, uint32_t *id)
+{
+	const struct bgdma_operation_attr op = {
+		.module = "test", .name = "word", .packet = on_word,
+		.arg = words,
+	};
+	const struct bgdma_window_attr dynamic = { .dynamic = true };
+	int ret = member_open(&a->m, NULL);
+
+	if (!ret)
+		ret = bgdma_rma_create(&a->rma, a->m.ep, NULL);
+	if (!ret)
+		ret = bgdma_operation_register(a->m.ep, &op, id);
+	if (!ret)
+		ret = bgdma_endpoint_commit(a->m.ep, NULL);
+	return ret ? ret : bgdma_window_create(a->rma, &dynamic, &a->window);
+}
+
+/* There is memory again when there was none for it. */
+static bool word_there(void *arg)
+{
+	if (refused)
+		no_memory = false;
+	return count_there(arg);
+}
+
+/* Rank 0 has no memory for what rank 1 attaches, once; a word is behind that. */
+static int no_room_once(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_send_attr send = { .type = BGDMA_POINT_TO_POINT };
+	struct count words = { .wanted = 1 };
+	struct accessor a = { 0 };
+	int *stage = arg;
+
+	(void)size;
+	require_is(0, open_with_words(&a, &words, &send.operation));
+	require_is(0, meet(&a));
+	if (rank == 0) {
+		no_memory = true;
+		store(stage, 1);
+		require_is(0, bgdma_endpoint_wait_until(a.m.ep, word_there,
+							&words, BGDMA_SLEEP,
+							(int64_t)PATIENCE_NS));
+	} else {
+		require(until(load(stage)));
+		usleep(100000);
+		require_is(0, bgdma_window_attach(a.window, memory, WINDOW));
+		require_is(0, bgdma_endpoint_send(a.m.ep, &send));
+	}
+	require_is(0, meet(&a));
+	require_is(0, bgdma_window_free(a.window));
+	return member_close(&a.m);
+}
+
+TEST(x3_who_sleeps_has_memory_again)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, no_room_once, shared(sizeof(int)), -1));
+}
+
+TEST_HARNESS_MAIN
