@@ -2,6 +2,8 @@
 /*
  * Memory that is attached to windows, where something is in the way.
  */
+#include <pthread.h>
+
 #include "kselftest_harness.h"
 #include "rma_util.h"
 #include "sys_forge.h"
@@ -63,6 +65,122 @@ TEST(window_that_could_not_grow)
 {
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, again, NULL, -1));
+}
+
+/* What one put becomes of, to memory that rank 0 has attached. */
+static int put_there(struct accessor *a, uint32_t who)
+{
+	struct bgdma_access_attr put = access_at(a, 0, 100, (uintptr_t)memory);
+
+	mark(a->local, 100, who);
+	require_is(0, bgdma_window_lock(a->window, 0, 0));
+	require_is(0, bgdma_window_put(a->window, 0, &put));
+	return bgdma_window_unlock(a->window, 0);
+}
+
+/* Rank 0 cannot tell that it has detached it; and attaches it once more, or less of it. */
+static int untold(uint32_t rank, uint32_t size, void *arg)
+{
+	struct accessor a = { 0 };
+	uint32_t n;
+
+	(void)arg;
+	(void)size;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 },
+				       &dynamic));
+	if (rank == 0) {
+		require_is(0, bgdma_window_attach(a.window, memory, WINDOW));
+		n = counters_take(bgdma_endpoint_ctx(a.m.ep));
+		require_is(-ENOSPC, bgdma_window_detach(a.window, memory));
+		while (n)
+			require_is(0, bgdma_counter_free(counters[--n]));
+		require_is(0, bgdma_window_attach(a.window, memory, 4096));
+	}
+	require_is(0, meet(&a));
+	if (rank == 1)
+		require_is(0, put_there(&a, 5));
+	require_is(0, meet(&a));
+	require(rank || is_marked(memory, 100, 5));
+	return accessor_close(&a);
+}
+
+TEST(window_that_shrank_untold)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, untold, NULL, -1));
+}
+
+#define TURNS	50
+
+struct attacher {
+	struct bgdma_window *window;
+	pthread_barrier_t *both;
+	int result;
+};
+
+/* Of two threads one gets it. */
+static void *attach_often(void *arg)
+{
+	struct attacher *me = arg;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < TURNS && !me->result; i++) {
+		pthread_barrier_wait(me->both);
+		ret = bgdma_window_attach(me->window, memory, WINDOW);
+		pthread_barrier_wait(me->both);
+		if (!ret)
+			ret = bgdma_window_detach(me->window, memory);
+		else if (ret == -EEXIST)
+			ret = 0;
+		if (ret)
+			me->result = ret;
+	}
+	return NULL;
+}
+
+static int at_once(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_endpoint_attr ep = {
+		.threads = BGDMA_THREADS_MANY,
+		.progress = BGDMA_PROGRESS_THREAD,
+	};
+	struct attacher two[2] = { { 0 } };
+	pthread_barrier_t both;
+	struct accessor a = { 0 };
+	pthread_t other;
+
+	(void)arg;
+	(void)size;
+	require_is(0, accessor_open_as(&a, ep, (struct bgdma_rma_attr){ 0 },
+				       &dynamic));
+	if (rank == 0) {
+		require_is(0, pthread_barrier_init(&both, NULL, 2));
+		two[0] = (struct attacher){ .window = a.window, .both = &both };
+		two[1] = two[0];
+		require_is(0, pthread_create(&other, NULL, attach_often,
+					     &two[1]));
+		attach_often(&two[0]);
+		require_is(0, pthread_join(other, NULL));
+		require_is(0, two[0].result);
+		require_is(0, two[1].result);
+		/* None is left, and none too many has been given back. */
+		require_is(-ENOENT, bgdma_window_detach(a.window, memory));
+		require_is(0, bgdma_window_attach(a.window, memory, WINDOW));
+	}
+	require_is(0, meet(&a));
+	if (rank == 1)
+		require_is(0, put_there(&a, 6));
+	require_is(0, meet(&a));
+	require(rank || is_marked(memory, 100, 6));
+	return accessor_close(&a);
+}
+
+TEST(window_that_two_threads_grow)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, at_once, NULL, -1));
 }
 
 /* ---- Epochs of what is attached ------------------------------------------ */

@@ -76,12 +76,18 @@ int on_attach(struct bgdma_window *window, uint32_t rank,
 		free(a);
 		return a ? 0 : -EBADMSG;
 	}
+	/* That it was detached could not be told: there is one of an address. */
+	a = attached_take(list, addr);
+	peer->pieces -= !!a;
 	if (addr + length < addr || overlaps(*list, addr, length) ||
-	    peer->pieces >= BGDMA_ATTACHED_MAX)
+	    peer->pieces >= BGDMA_ATTACHED_MAX) {
+		free(a);
 		return -EBADMSG;
-	a = calloc(1, sizeof(*a));
+	}
 	if (!a)
-		return -EAGAIN;
+		a = calloc(1, sizeof(*a));
+	if (!a)
+		return rma_no_memory(window->rma);
 	a->addr = addr;
 	a->length = length;
 	a->handle = __le32_to_cpu(wire.region);
@@ -218,31 +224,44 @@ static struct attached *attached_new(struct bgdma_window *window, void *addr,
 	return a;
 }
 
+static int attach_check(const struct window_peer *own, uint64_t start,
+			uint64_t length)
+{
+	if (overlaps(own->attached, start, length))
+		return -EEXIST;
+	return own->pieces < BGDMA_ATTACHED_MAX ? 0 : -ENOSPC;
+}
+
 int bgdma_window_attach(struct bgdma_window *window, void *addr,
 			uint64_t length)
 {
 	struct bgdma_rma *rma = window->rma;
 	struct window_peer *own = &window->peer[rma->rank];
-	struct attached **list = &own->attached, *a;
 	uint64_t start = (uintptr_t)addr;
+	struct attached *a;
 	int ret;
 
 	if (!window->attr.dynamic || !addr || !length || start + length < start)
 		return -EINVAL;
-	if (overlaps(*list, start, length))
-		return -EEXIST;
-	if (own->pieces >= BGDMA_ATTACHED_MAX)
-		return -ENOSPC;
+	rma_lock(rma);
+	ret = attach_check(own, start, length);
+	rma_unlock(rma);
+	if (ret)
+		return ret;
 	a = attached_new(window, addr, length, &ret);
 	if (!a)
 		return ret;
-	/* Who is lost meanwhile is shut out of what is in the list. */
 	rma_lock(rma);
-	ret = rma_expose(rma, a->region, BGDMA_RIGHT_READ | BGDMA_RIGHT_WRITE |
-			 BGDMA_RIGHT_ATOMIC, a->grant);
+	/* Another thread may have been faster. */
+	ret = attach_check(own, start, length);
+	/* Who is lost meanwhile is shut out of what is in the list. */
+	if (!ret)
+		ret = rma_expose(rma, a->region, BGDMA_RIGHT_READ |
+				 BGDMA_RIGHT_WRITE | BGDMA_RIGHT_ATOMIC,
+				 a->grant);
 	if (!ret) {
-		a->next = *list;
-		*list = a;
+		a->next = own->attached;
+		own->attached = a;
 		own->pieces++;
 	}
 	rma_unlock(rma);
@@ -254,7 +273,7 @@ int bgdma_window_attach(struct bgdma_window *window, void *addr,
 	if (!ret)
 		return 0;
 	rma_lock(rma);
-	(void)attached_take(list, start);
+	(void)attached_take(&own->attached, start);
 	own->pieces--;
 	rma_unlock(rma);
 	a->next = NULL;
