@@ -127,7 +127,8 @@ typedef void bgdma_race_fn(void *arg, const struct bgdma_race *race);
  *	epoch waits until the memory is protected, which progress does: the
  *	endpoint should have BGDMA_PROGRESS_THREAD. System calls that are given
  *	such memory fail with -EFAULT, and are not reported
- * @race: called for the first such access to each page in an epoch, in the
+ * @race: called for the first such access to each page in an epoch, or to all of it
+ *	where it cannot be split (the driver's, huge pages), in the
  *	signal handler of the thread that made it: only what is
  *	async-signal-safe may be called; the access is then made
  * @arg: for @race

@@ -362,13 +362,13 @@ end
 local function show_packet(frame, i, payload)
 	local at = FRAME.size + i * (DESC_SIZE + PACKET.size)
 	local sub = frame.tree:add(frame.tvb(at, DESC_SIZE + PACKET.size), "")
-	local behind = at + DESC_SIZE
-	local p = read(PACKET, frame.raw, behind)
-	show(PACKET, frame, sub, behind, p)
-	local desc = sub:add(frame.tvb(at, DESC_SIZE), "Descriptor")
-	local d = show_desc(frame, desc, at)
+	local p = read(PACKET, frame.raw, at + DESC_SIZE)
+	show(PACKET, frame, sub, at + DESC_SIZE, p)
+	local d = show_desc(frame, sub:add(frame.tvb(at, DESC_SIZE), "Descriptor"), at)
 	local wrong = wrong_packet(d, p,
-		read(wire.DESC_TREE, frame.raw, at + DESC.size))
+		read(wire.DESC_TREE, frame.raw, at + DESC.size)) or
+		i > 0 and p.kind == PIECE and wire.is_gate(d.op) and
+		"a gate behind something else" or nil
 	local size = p.kind == ABORT and 0 or p.bytes
 	local fits = not wrong and there(frame, sub, payload, size)
 	local text = packet_words(frame, d, p, fits and payload)

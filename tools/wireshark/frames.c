@@ -303,10 +303,13 @@ static void pieces(void)
 		       2 * DESC);
 		finish();
 	}
-	/* All but the first in one frame, the payload not of whole words. */
-	begin(BGDMA_FRAME_DATA);
-	for (i = BGDMA_OP_EPOCH_BEGIN; i <= BGDMA_OP_EPOCH_END; i++)
+	/* Those of gates begin a frame, behind the last are others: no whole words. */
+	for (i = BGDMA_OP_EPOCH_BEGIN; i <= BGDMA_OP_EPOCH_END; i++) {
+		begin(BGDMA_FRAME_DATA);
 		packet(BGDMA_WIRE_PIECE, new_desc((uint8_t)i, 0), NULL, 0);
+		if (i < BGDMA_OP_EPOCH_END)
+			finish();
+	}
 	p = packet(BGDMA_WIRE_PIECE, new_desc(BGDMA_OP_MEMFIFO, 21), NULL, 0);
 	p->desc.flags |= BGDMA_DESC_INLINE;
 	p = packet(BGDMA_WIRE_ABORT, new_desc(BGDMA_OP_PUT, 1000), NULL,
