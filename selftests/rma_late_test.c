@@ -265,7 +265,8 @@ static int queue_ended(uint32_t rank, uint32_t size, void *arg)
 	if (rank) {
 		require(until(load(stage) == 1));
 		require_is(0, queues_end(&a));
-		require(until(load(stage) == 2));
+		store(stage, 2);
+		require(until(load(stage) == 3));
 		return accessor_leave(&a);
 	}
 	require_is(0, bgdma_epoch_begin(a.window, 1, 1, 0, &e));
@@ -276,9 +277,10 @@ static int queue_ended(uint32_t rank, uint32_t size, void *arg)
 	}
 	/* It may be that it was too late. */
 	(void)bgdma_epoch_flush(e);
+	require(until(load(stage) == 2));
 	require_is(0, get(&a, e, 0, 8, 0));
 	require(bgdma_epoch_close(e) < 0);
-	store(stage, 2);
+	store(stage, 3);
 	return accessor_leave(&a);
 }
 
