@@ -67,15 +67,21 @@ TEST(window_that_could_not_grow)
 	EXPECT_TRUE(job_run(2, again, NULL, -1));
 }
 
-/* What one put becomes of, to memory that rank 0 has attached. */
-static int put_there(struct accessor *a, uint32_t who)
+/* Rank 1 puts where rank 0 has attached memory: it is there. */
+static int is_reached(struct accessor *a, uint32_t rank, uint32_t who)
 {
 	struct bgdma_access_attr put = access_at(a, 0, 100, (uintptr_t)memory);
 
-	mark(a->local, 100, who);
-	require_is(0, bgdma_window_lock(a->window, 0, 0));
-	require_is(0, bgdma_window_put(a->window, 0, &put));
-	return bgdma_window_unlock(a->window, 0);
+	require_is(0, meet(a));
+	if (rank == 1) {
+		mark(a->local, 100, who);
+		require_is(0, bgdma_window_lock(a->window, 0, 0));
+		require_is(0, bgdma_window_put(a->window, 0, &put));
+		require_is(0, bgdma_window_unlock(a->window, 0));
+	}
+	require_is(0, meet(a));
+	require(rank || is_marked(memory, 100, who));
+	return accessor_close(a);
 }
 
 /* Rank 0 cannot tell that it has detached it; and attaches it once more, or less of it. */
@@ -97,12 +103,7 @@ static int untold(uint32_t rank, uint32_t size, void *arg)
 			require_is(0, bgdma_counter_free(counters[--n]));
 		require_is(0, bgdma_window_attach(a.window, memory, 4096));
 	}
-	require_is(0, meet(&a));
-	if (rank == 1)
-		require_is(0, put_there(&a, 5));
-	require_is(0, meet(&a));
-	require(rank || is_marked(memory, 100, 5));
-	return accessor_close(&a);
+	return is_reached(&a, rank, 5);
 }
 
 TEST(window_that_shrank_untold)
@@ -169,12 +170,7 @@ static int at_once(uint32_t rank, uint32_t size, void *arg)
 		require_is(-ENOENT, bgdma_window_detach(a.window, memory));
 		require_is(0, bgdma_window_attach(a.window, memory, WINDOW));
 	}
-	require_is(0, meet(&a));
-	if (rank == 1)
-		require_is(0, put_there(&a, 6));
-	require_is(0, meet(&a));
-	require(rank || is_marked(memory, 100, 6));
-	return accessor_close(&a);
+	return is_reached(&a, rank, 6);
 }
 
 TEST(window_that_two_threads_grow)
