@@ -99,7 +99,8 @@ ieee_inline ieee_u128 special(struct ieee f, uint64_t bits, uint16_t code,
 	1LL << (zeroes), 1LL << ((zeroes) - 1), 1LL << ((zeroes) - 2),	\
 	1LL << ((zeroes) - 3)
 
-#define ROOM	(FAST_F64_BITS - 53)
+/* A value of the largest exponent is shifted by so much. */
+#define SHIFT_MAX	(FAST_F64_BITS - 53)
 
 /*
  * What shifts a number to its place, by how far that is below the largest. To multiply
@@ -110,7 +111,7 @@ static const int64_t place[] = {
 	POWERS(15), POWERS(11), POWERS(7), POWERS(3),
 };
 
-_Static_assert(sizeof(place) / sizeof(place[0]) == ROOM + 1, "a place for each");
+_Static_assert(sizeof(place) / sizeof(place[0]) == SHIFT_MAX + 1, "a place for each");
 
 /*
  * Special, or one without its first digit, or one that is cut; or too far below the
@@ -126,9 +127,9 @@ static image64 image_f64_other(uint64_t bits, uint16_t code)
 		return special(IEEE_F64, bits, code, sizeof(image64));
 	if (down >= FAST_F64_BITS)
 		return 0;
-	if (down > ROOM)
+	if (down > SHIFT_MAX)
 		return (image64)(ieee_s128)ieee_signed(p.mantissa >>
-						       (down - ROOM), bits);
+						       (down - SHIFT_MAX), bits);
 	return (image64)((ieee_s128)ieee_signed(p.mantissa, bits) *
 			 place[down]);
 }
@@ -143,7 +144,7 @@ ieee_inline image64 image_f64(uint64_t bits, uint16_t code)
 	uint32_t field = field_of(IEEE_F64, bits);
 	uint32_t down = code - FAST_ZERO - field;
 
-	if (__builtin_expect(field && down <= ROOM, 1))
+	if (__builtin_expect(field && down <= SHIFT_MAX, 1))
 		return (image64)((ieee_s128)ieee_signed((bits & (first - 1)) |
 							first, bits) *
 				 place[down]);
