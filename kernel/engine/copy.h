@@ -8,7 +8,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-/* A power of two that the code of bgdma_copy_long() fits into. */
+/* A power of two that the code of bgdma_copy_long() fits into: it lies in one page. */
 #define BGDMA_COPY_TEXT	1024
 
 void bgdma_copy_long(void *to, const void *from, u32 n)
