@@ -75,16 +75,19 @@ static int until_set(struct module *module, const uint32_t *flag)
 
 static int victim(struct module *module, struct stage *s)
 {
-	static uint8_t mem[BYTES] PINNED;
-	uint32_t i = 0;
+	static uint8_t mem[BYTES] PINNED, others[BYTES] PINNED;
+	bool last;
+	uint32_t i;
 
 	require_is(0, until_set(module, &s->ready));
 	/* What was announced before, and then that of the friend. */
-	do {
+	for (i = 0, last = false; !last; i++) {
 		require_is(0, until_count(module, &module->announced, i + 1));
+		last = module->kept[i].rank == FRIEND;
 		require_is(0, take(module, i, (struct bgdma_accept_attr){
-				.length = BYTES, .data = mem }));
-	} while (module->kept[i++].rank != FRIEND);
+				.length = BYTES,
+				.data = last ? mem : others }));
+	}
 	small.wanted = SMALL;
 	require_is(0, member_until(&module->m, count_there, &small));
 	while (!message_is(mem, BYTES, FRIEND))
