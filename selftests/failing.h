@@ -30,6 +30,19 @@ static bool fault(void)
 }
 
 #ifndef FAILING_MEMORY_ONLY
+/* So many of this request fail besides. */
+static unsigned long fail_request;
+static unsigned int requests_fail;
+
+static bool is_request_failing(unsigned long request)
+{
+	if (!requests_fail || request != fail_request)
+		return false;
+	requests_fail--;
+	errno = fault_code;
+	return true;
+}
+
 static long (*real_syscall)(long number, ...);
 
 /* Before any call is to fail, for it may allocate. */
@@ -49,7 +62,7 @@ long syscall(long number, ...)
 	for (i = 0; i < 6; i++)
 		arg[i] = va_arg(list, unsigned long);
 	va_end(list);
-	if (number == SYS_ioctl && fault())
+	if (number == SYS_ioctl && (is_request_failing(arg[1]) || fault()))
 		return -1;
 	if (!real_syscall)
 		find_syscall();

@@ -194,4 +194,48 @@ TEST(x3_who_sleeps_has_memory_again)
 	EXPECT_TRUE(job_run(2, no_room_once, shared(sizeof(int)), -1));
 }
 
+/* ---- A target that cannot allow what asks its gate ----------------------- */
+
+static bool have_failed(void *arg)
+{
+	(void)arg;
+	return !requests_fail;
+}
+
+/* Rank 0 sleeps, and cannot do so when it is asked, nor when it looks again. */
+static int allows_later(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr window = {
+		.addr = memory, .length = WINDOW, .trap = BGDMA_TRAP_WRITES,
+	};
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	int *stage = arg;
+
+	(void)size;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 }, &window));
+	require_is(0, meet(&a));
+	if (rank == 0) {
+		fail_request = BGDMA_IOC_EPOCH_ALLOW;
+		requests_fail = 3;
+		store(stage, 1);
+		require_is(0, bgdma_endpoint_wait_until(a.m.ep, have_failed,
+							NULL, BGDMA_SLEEP,
+							(int64_t)PATIENCE_NS));
+	} else {
+		require(until(load(stage)));
+		require_is(0, bgdma_epoch_begin(a.window, 0, 7, 0, &e));
+		require_is(0, bgdma_epoch_close(e));
+	}
+	require_is(0, meet(&a));
+	return accessor_close(&a);
+}
+
+TEST(ep3_x3_who_asks_is_allowed_later)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, allows_later, shared(sizeof(int)), -1));
+}
+
 TEST_HARNESS_MAIN

@@ -164,6 +164,7 @@ struct bgdma_rma {
 	struct bgdma_rma_attr attr;
 	uint32_t rank, size;
 	bool no_memory;			/* for what a packet says: it stays */
+	bool trap_missed;		/* who asks a gate may not be allowed yet */
 	uint32_t shutting;		/* peers that are lost, and not yet down */
 	uint32_t operation, mark_operation;
 	uint64_t marks;			/* sent */
@@ -411,6 +412,7 @@ void barrier_refuse(struct bgdma_window *window);
 int trap_create(struct bgdma_window *window);
 void trap_destroy(struct bgdma_window *window);
 /* An event of the window's gate; NULL: some were lost. */
+int traps_look(struct bgdma_rma *rma);
 void trap_event(struct bgdma_window *window, const struct bgdma_event *event,
 		uint32_t rank);
 

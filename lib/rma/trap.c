@@ -9,6 +9,7 @@
  * where it cannot be split, until the memory is protected again, with the next epoch
  * that begins.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -269,6 +270,13 @@ static void trap_name(const struct bgdma_window *window)
 	bgdma_store_relaxed(&trap->epoch, window->trapped->epoch);
 }
 
+/* Who asks a gate waits for us: what cannot be done at this moment is done later. */
+static void trap_heed(struct bgdma_window *window, int error)
+{
+	if (error == -ENOMEM || error == -EINTR || error == -EAGAIN)
+		window->rma->trap_missed = true;
+}
+
 /*
  * @rank: whose it is in the job. It may be known: who looks at the gate, as events
  * were lost, may have its event yet to come.
@@ -292,8 +300,8 @@ static void trap_begin(struct bgdma_window *window, uint32_t rank,
 		trap_name(window);
 		protect(window, true);
 	}
-	(void)bgdma_gate_allow(window->region, its->node, its->incarnation,
-			       its->epoch);
+	trap_heed(window, bgdma_gate_allow(window->region, its->node,
+					   its->incarnation, its->epoch));
 }
 
 static void trap_end(struct bgdma_window *window, const struct trapped *its)
@@ -345,9 +353,9 @@ static void trap_look(struct bgdma_window *window)
 	int count, i;
 
 	epochs = calloc(room, sizeof(*epochs));
-	if (!epochs)
-		return;
-	count = bgdma_gate_epochs(window->region, epochs, room);
+	count = epochs ? bgdma_gate_epochs(window->region, epochs, room) :
+			 -ENOMEM;
+	trap_heed(window, count);
 	for (t = window->trapped; count >= 0 && t; t = next) {
 		next = t->next;
 		if (!is_there(epochs, count, t))
@@ -362,6 +370,17 @@ static void trap_look(struct bgdma_window *window)
 					    e->incarnation), &asks);
 	}
 	free(epochs);
+}
+
+/* What could not be done is tried again: -ENOMEM, where it has to be once more. */
+int traps_look(struct bgdma_rma *rma)
+{
+	struct bgdma_window *window;
+
+	rma->trap_missed = false;
+	for (window = rma->windows; window; window = window->next)
+		trap_event(window, NULL, BGDMA_STRANGER);
+	return rma->trap_missed ? -ENOMEM : 0;
 }
 
 void trap_event(struct bgdma_window *window, const struct bgdma_event *event,
