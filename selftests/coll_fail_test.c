@@ -257,7 +257,7 @@ static int fail_each(uint32_t rank, uint32_t size, void *arg)
 	(void)size;
 	require_is(0, caller_open(&c, 1));
 	for (i = 0; i < plan->count; i++) {
-		for (n = 1; n < 1000; n++) {
+		for (n = 1; n < 1000; n += fault_step()) {
 			ret = fail_once(&c, &plan->kinds[i], plan, rank, n);
 			if (ret == -EAGAIN)
 				break;
@@ -271,7 +271,7 @@ static int fail_each(uint32_t rank, uint32_t size, void *arg)
 		require(allocated <= memory + 20);
 		meet(&c);
 	}
-	require(told > plan->count);
+	require(told > plan->count / fault_step());
 	return caller_close(&c);
 }
 
@@ -328,7 +328,7 @@ static int split_each(uint32_t rank, uint32_t size, void *arg)
 	(void)size;
 	require_is(0, caller_open(&c, 1));
 	for (i = 0; i < 2; i++) {
-		for (n = 1; n < 1000; n++) {
+		for (n = 1; n < 1000; n += fault_step()) {
 			ret = split_once(&c, rank, flags[i],
 					 rank == *victim ? n : 0);
 			if (ret == -EAGAIN)
@@ -427,7 +427,7 @@ static int barrier_each(uint32_t rank, uint32_t size, void *arg)
 	(void)size;
 	fault_code = b->code;
 	require_is(0, caller_open(&c, 1));
-	for (n = 1; n < 100; n++) {
+	for (n = 1; n < 100; n += fault_step()) {
 		if (barrier_once(&c, b, rank, n) == -EAGAIN)
 			break;
 		/* The first has left what is there once for all. */

@@ -20,6 +20,12 @@ static _Thread_local unsigned int until_fault;
 static unsigned int faults;
 static int fault_code = ENOMEM;	/* how it fails */
 
+/*
+ * To the next call that is to fail, of many. It is the library that
+ * is looked at, so on kernels that are slow there are gaps.
+ */
+#define fault_step()	slowness()
+
 static bool fault(void)
 {
 	if (!until_fault || --until_fault)
