@@ -3,30 +3,12 @@
  * Transfers to nodes behind links: the origin's half. A stream's transfer becomes
  * packets with its descriptor in each; the other side delivers them as if it had
  * been executed there (rx.c, arrive.c).
- *
- * Where a partition has links this is its fabric: what is for nodes that live here
- * goes the way of the loopback link.
  */
 #include "../engine/busy.h"
 #include "../trace.h"
 #include "flow.h"
 #include "loopback.h"
 #include "remote.h"
-
-static struct bgdma_ether *bgdma_ether_of(const struct bgdma_stream *s)
-{
-	return s->ctx->partition->ether;
-}
-
-/* Does the transfer leave this kernel? */
-static bool bgdma_leaves(const struct bgdma_stream *s)
-{
-	return !(s->x.desc.route & BGDMA_ROUTE_DEPOSIT) &&
-	       s->x.desc.op != BGDMA_OP_LOCAL_COPY &&
-	       s->x.desc.op != BGDMA_OP_LOCAL_MEMFIFO &&
-	       !bgdma_nodes_have(&bgdma_ether_of(s)->local,
-				 le32_to_cpu(s->x.desc.dst_rank));
-}
 
 /* --------------------------------------------------------------------- */
 /* The transfer that a stream is at                                       */
@@ -221,18 +203,6 @@ static u32 bgdma_remote_payload(struct bgdma_tx *tx, struct sk_buff *skb,
 	return done;
 }
 
-/**
- * struct bgdma_chunk - how the bytes of a slice are cut
- * @least: bytes of payload that a packet has at least, but for the last
- * @within: a packet does not go over a multiple of this
- * @copy: never by reference, and so many one after the other; or 0
- */
-struct bgdma_chunk {
-	u32 least;
-	u32 within;
-	u32 copy;
-};
-
 /* Bytes that fit in the next packet; what is cut is cut between lines of memory. */
 static u32 bgdma_remote_fits(const struct sk_buff *skb, u32 most,
 			     const struct bgdma_chunk *chunk, u32 offset,
@@ -406,9 +376,15 @@ static int bgdma_remote_go(struct bgdma_stream *s,
 	return BGDMA_STEP_SENT;
 }
 
-static bool bgdma_remote_tx(struct bgdma_stream *s)
+/**
+ * bgdma_remote_tx() - what a stream needs to send anything over links
+ * @s: owned, has none yet
+ *
+ * Return: false: there is no memory.
+ */
+bool bgdma_remote_tx(struct bgdma_stream *s)
 {
-	s->tx = bgdma_tx_new(bgdma_ether_of(s), s);
+	s->tx = bgdma_tx_new(s->ctx->partition->ether, s);
 	if (!s->tx)
 		return false;
 	s->tx->tag = bgdma_remote_tag(s);
@@ -417,10 +393,20 @@ static bool bgdma_remote_tx(struct bgdma_stream *s)
 	return true;
 }
 
-/* A slice of a transfer: all of it, or nothing. */
-static int bgdma_remote_slice(struct bgdma_stream *s,
-			      const struct bgdma_payload *payload, u32 n,
-			      struct bgdma_chunk chunk)
+/**
+ * bgdma_remote_slice() - send a slice of a transfer: all of it, or nothing
+ * @s: its descriptor says to whom
+ * @payload: the bytes; NULL: they are in the descriptor
+ * @n: so many
+ * @chunk: how they are cut
+ *
+ * Context: inside a slice.
+ * Return: BGDMA_STEP_SENT, _WAIT or _AGAIN, _DONE where the node is gone, or an enum
+ * bgdma_code with s->x.fault.
+ */
+int bgdma_remote_slice(struct bgdma_stream *s,
+		       const struct bgdma_payload *payload, u32 n,
+		       struct bgdma_chunk chunk)
 {
 	u32 dst = le32_to_cpu(s->x.desc.dst_rank), all = s->ctx->partition->size;
 	bool wait = false;
@@ -467,12 +453,15 @@ static void bgdma_remote_no_more(struct bgdma_stream *s)
 	bgdma_remote_now(tx)->packets++;
 }
 
-/*
- * The stream gives up a transfer of which some was sent. That is dealt with as if
- * nothing had happened; the other side hears that no more comes. Nobody sees that the
- * descriptor has ended before the FIFO shows the error: bgdma_remote_ended().
+/**
+ * bgdma_remote_abort() - the stream gives up a transfer
+ * @s: at it; s->x.fault says why
+ *
+ * What of it was sent is dealt with as if nothing had happened; the other side hears
+ * that no more comes. Nobody sees that the descriptor has ended before the FIFO shows
+ * the error: bgdma_remote_ended().
  */
-static void bgdma_remote_abort(struct bgdma_stream *s)
+void bgdma_remote_abort(struct bgdma_stream *s)
 {
 	struct bgdma_tx *tx = s->tx;
 	struct bgdma_sent *sent;
@@ -498,11 +487,14 @@ unlock:
 	spin_unlock(&tx->lock);
 }
 
-/*
- * The same of a deposit. Who has its copy keeps it; all bytes the stream takes off its
- * counter by itself, whoever refuses his copy later.
+/**
+ * bgdma_remote_abort_line() - the stream gives up a deposit
+ * @s: at it; s->x.fault says why
+ *
+ * Who has its copy keeps it; all bytes the stream takes off its counter by itself,
+ * whoever refuses his copy later.
  */
-static void bgdma_remote_abort_line(struct bgdma_stream *s)
+void bgdma_remote_abort_line(struct bgdma_stream *s)
 {
 	struct bgdma_tx *tx = s->tx;
 
@@ -538,8 +530,17 @@ int bgdma_remote_line(struct bgdma_stream *s, const struct bgdma_payload *p,
 	});
 }
 
-/* The last node of a line has its copy; those behind links may not yet. */
-static int bgdma_line_over(struct bgdma_stream *s, int ret, u32 bytes)
+/**
+ * bgdma_remote_line_over() - the last node of a line has its copy
+ * @s: at the deposit
+ * @ret: how that ended
+ * @bytes: of the slice
+ *
+ * Those behind links may not have theirs yet.
+ *
+ * Return: @ret, or BGDMA_STEP_SENT.
+ */
+int bgdma_remote_line_over(struct bgdma_stream *s, int ret, u32 bytes)
 {
 	struct bgdma_tx *tx = s->tx;
 
@@ -555,144 +556,3 @@ static int bgdma_line_over(struct bgdma_stream *s, int ret, u32 bytes)
 	spin_unlock(&tx->lock);
 	return ret;
 }
-
-/* --------------------------------------------------------------------- */
-/* The fabric                                                             */
-
-static int bgdma_ether_put(struct bgdma_stream *s,
-			   const struct bgdma_payload *p, u32 n)
-{
-	if (s->x.desc.route & BGDMA_ROUTE_DEPOSIT)
-		return bgdma_line_over(s, bgdma_loopback.put(s, p, n), n);
-	if (!bgdma_leaves(s))
-		return bgdma_loopback.put(s, p, n);
-	return bgdma_remote_slice(s, p, n, (struct bgdma_chunk) {
-		.least = 256,
-	});
-}
-
-static int bgdma_ether_memfifo(struct bgdma_stream *s,
-			       const struct bgdma_payload *p, u32 n)
-{
-	if (s->x.desc.route & BGDMA_ROUTE_DEPOSIT)
-		return bgdma_line_over(s, bgdma_loopback.memfifo(s, p, n), n);
-	if (!bgdma_leaves(s))
-		return bgdma_loopback.memfifo(s, p, n);
-	return bgdma_remote_slice(s, p, n, (struct bgdma_chunk) {
-		.least = 256, .within = BGDMA_PACKET_MAX,
-	});
-}
-
-static int bgdma_ether_rget(struct bgdma_stream *s,
-			    const struct bgdma_payload *p, u32 n)
-{
-	if (s->x.desc.route & BGDMA_ROUTE_DEPOSIT)
-		return bgdma_line_over(s, bgdma_loopback.rget(s, p, n),
-				       n * sizeof(struct bgdma_desc));
-	if (!bgdma_leaves(s))
-		return bgdma_loopback.rget(s, p, n);
-	n *= sizeof(struct bgdma_desc);
-	return bgdma_remote_slice(s, p, n, (struct bgdma_chunk) {
-		.least = n, .copy = sizeof(struct bgdma_desc),
-	});
-}
-
-static int bgdma_ether_gate(struct bgdma_stream *s)
-{
-	if (!bgdma_leaves(s))
-		return bgdma_loopback.gate(s);
-	return bgdma_remote_slice(s, NULL, 0, (struct bgdma_chunk) { });
-}
-
-static int bgdma_ether_tree(struct bgdma_stream *s,
-			    const struct bgdma_payload *p, u32 n)
-{
-	if (!bgdma_leaves(s))
-		return bgdma_loopback.tree(s, p, n);
-	return bgdma_remote_slice(s, p, n, (struct bgdma_chunk) {
-		.least = 256, .copy = PAGE_SIZE,
-	});
-}
-
-static int bgdma_ether_atomic(struct bgdma_stream *s, void *operands, u32 *n)
-{
-	struct bgdma_payload p = { .pieces = 1, .n = { *n }, .p = { operands } };
-
-	if (!bgdma_leaves(s))
-		return bgdma_loopback.atomic(s, operands, n);
-	return bgdma_remote_slice(s, &p, *n, (struct bgdma_chunk) {
-		.least = *n, .copy = PAGE_SIZE,
-	});
-}
-
-static bool bgdma_ether_answer(const struct bgdma_ctx *from,
-			       const struct bgdma_answer *answer)
-{
-	if (bgdma_nodes_have(&from->partition->ether->local, answer->to.rank))
-		return bgdma_loopback.answer(from, answer);
-	return bgdma_voice_answer(from, answer);
-}
-
-static void bgdma_ether_forget(void *promise)
-{
-	consume_skb(promise);
-}
-
-static void bgdma_ether_count(struct bgdma_stream *s, u32 n)
-{
-	if (!bgdma_leaves(s))
-		bgdma_loopback.count(s, n);
-}
-
-static void bgdma_ether_abort(struct bgdma_stream *s, u32 left)
-{
-	if (bgdma_leaves(s)) {
-		if (s->tx || bgdma_remote_tx(s))
-			bgdma_remote_abort(s);
-		return;
-	}
-	bgdma_loopback.abort(s, left);
-	if (s->tx && s->x.desc.route & BGDMA_ROUTE_DEPOSIT)
-		bgdma_remote_abort_line(s);
-}
-
-static bool bgdma_ether_promise(struct bgdma_stream *s)
-{
-	if (bgdma_nodes_have(&bgdma_ether_of(s)->local, s->who.rank))
-		return true;
-	return (s->tx || bgdma_remote_tx(s)) && bgdma_voice_pledge(s);
-}
-
-static void bgdma_ether_refused(struct bgdma_stream *s)
-{
-	if (bgdma_nodes_have(&bgdma_ether_of(s)->local, s->who.rank))
-		bgdma_loopback.refused(s);
-	else
-		bgdma_voice_refused(s);
-}
-
-/* --------------------------------------------------------------------- */
-/* What the stream does otherwise                                         */
-
-const struct bgdma_fabric_ops bgdma_ether_fabric = {
-	.put = bgdma_ether_put,
-	.memfifo = bgdma_ether_memfifo,
-	.rget = bgdma_ether_rget,
-	.gate = bgdma_ether_gate,
-	.tree = bgdma_ether_tree,
-	.atomic = bgdma_ether_atomic,
-	.answer = bgdma_ether_answer,
-	.forget = bgdma_ether_forget,
-	.promise = bgdma_ether_promise,
-	.count = bgdma_ether_count,
-	.abort = bgdma_ether_abort,
-	.refused = bgdma_ether_refused,
-	.line = bgdma_line_begin,
-	.fence = bgdma_remote_fence,
-	.quiet = bgdma_remote_quiet,
-	.ended = bgdma_remote_ended,
-	.flush = bgdma_tx_turn,
-	.end = bgdma_remote_killed,
-	.left = bgdma_parting_left,
-	.turn = bgdma_rx_turn,
-};
