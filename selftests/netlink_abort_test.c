@@ -159,6 +159,58 @@ TEST_F(data, dma2_cancelled_before_it_was_sent)
 	EXPECT_EQ(BGDMA_OK, outcome(&self->e.inj, seq));
 }
 
+/* The next frame that has the end of a transfer, its last packet, which we deal with. */
+static bool heard_of_end(int sock, struct ack_frame *ack)
+{
+	const struct bgdma_wire_packet *p;
+	struct data_frame f;
+
+	do {
+		if (!next_frame(sock, BGDMA_FRAME_DATA, &f, sizeof(f)))
+			return false;
+		p = (void *)(&f.frame + 1);
+		p += f.frame.packets - 1;
+	} while (p->kind != BGDMA_WIRE_ABORT);
+	return p->bytes == BGDMA_E_BOUNDS && p->desc.rec_ctr == 5 &&
+	       send_ack(sock, &f, f.frame.psn + 1, 0, ack);
+}
+
+/* Who waits for one's counter hears of each, however many others are on their way. */
+TEST_F(data, x3_they_fail_before_they_are_sent)
+{
+	struct bgdma_desc good = d_put(WE, self->e.mem.handle, 0, 3, 0, 8);
+	struct bgdma_desc bad = d_put(WE, self->e.mem.handle, PAIR_BYTES, 3, 0, 8);
+	const uint32_t most = 63;
+	struct data_frame f;
+	uint32_t i, sent = 0, next = 0;
+
+	bad.rec_ctr = 5;
+	for (i = 0; i < most; i++)
+		put_in(&self->e.inj, &good);
+	post(&self->e.inj);
+	for (i = 0; i < 2; i++)
+		inject(&self->e.inj, &bad);
+	/* Those on their way have all the places there are. */
+	ASSERT_TRUE(until(load(&self->e.inj.kern->state) == BGDMA_FIFO_BLOCKED));
+	do {
+		ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &f,
+				       sizeof(f)));
+		if (sent && f.frame.psn != next)
+			continue;
+		sent += f.frame.packets;
+		next = f.frame.psn + 1;
+	} while (sent < most);
+	ack_new(&self->ack);
+	ASSERT_TRUE(send_ack(self->sock, &f, next, 0, &self->ack));
+	for (i = 0; i < 2; i++) {
+		EXPECT_TRUE(until(load(&self->e.inj.kern->state) ==
+				  BGDMA_FIFO_ERROR));
+		EXPECT_TRUE(heard_of_end(self->sock, &self->ack));
+		EXPECT_EQ(0, clear_error(&self->e.n, BGDMA_KIND_INJ_FIFO,
+					 self->e.inj.id, 0));
+	}
+}
+
 /* We take two frames at most, and say nothing for longer than the timeout. */
 static int close_window(struct link *l)
 {

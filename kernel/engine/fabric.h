@@ -24,6 +24,8 @@ struct bgdma_partition;
  * @forget: a promise that nobody takes, or NULL; may be NULL where there are none
  * @count: bytes that were not counted yet are visible at the target; with the
  *	last piece of a transfer @put and @memfifo count by themselves
+ * @tells: can the other side be told that the transfer ends here? False: not now, the
+ *	stream was parked, or tries again; NULL: always
  * @abort: the transfer ends here, with so many bytes never to come
  * @promise: a stream of a remote-get queue is about to begin a descriptor, of whose
  *	end its sender may have to be told: false if there is no memory for that yet;
@@ -60,6 +62,7 @@ struct bgdma_fabric_ops {
 		       const struct bgdma_answer *answer);
 	void (*forget)(void *promise);
 	void (*count)(struct bgdma_stream *s, u32 n);
+	bool (*tells)(struct bgdma_stream *s);
 	void (*abort)(struct bgdma_stream *s, u32 left);
 	bool (*promise)(struct bgdma_stream *s);
 	void (*refused)(struct bgdma_stream *s);

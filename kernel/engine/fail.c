@@ -130,12 +130,26 @@ void bgdma_op_cancel(struct bgdma_stream *s)
 
 /*
  * Does the FIFO show that another transfer failed, which was on its way? It shows one at
- * a time: this one is tried again when that was cleared, and then fails alone.
+ * a time: this one is tried again when that was cleared, and then fails alone. So it is
+ * where the other side cannot be told yet.
  */
-static bool bgdma_op_waits(const struct bgdma_stream *s)
+static bool bgdma_op_waits(struct bgdma_stream *s)
 {
-	return s->kind == BGDMA_KIND_INJ_FIFO && s->x.active &&
-	       test_bit(BGDMA_STREAM_ERROR, &s->flags);
+	const struct bgdma_fabric_ops *fabric = s->ctx->partition->fabric;
+	bool waits;
+
+	if (!s->x.active)
+		return false;
+	if (s->kind == BGDMA_KIND_INJ_FIFO &&
+	    test_bit(BGDMA_STREAM_ERROR, &s->flags))
+		return true;
+	if (!fabric->tells || s->x.desc.op == BGDMA_OP_NOP ||
+	    bgdma_op_is_tree(s->x.desc.op))
+		return false;
+	bgdma_slice_begin();
+	waits = !fabric->tells(s);
+	bgdma_slice_end();
+	return waits;
 }
 
 /**

@@ -453,6 +453,41 @@ static void bgdma_remote_no_more(struct bgdma_stream *s)
 	bgdma_remote_now(tx)->packets++;
 }
 
+/* Nothing of it was sent, and its counter at the other side may be waited for. */
+static bool bgdma_remote_untold(const struct bgdma_stream *s)
+{
+	return s->x.desc.rec_ctr != cpu_to_le32(BGDMA_NONE) &&
+	       !bgdma_remote_begun(s);
+}
+
+/**
+ * bgdma_remote_tells() - can the other side be told that a transfer fails here?
+ * @s: at a transfer that leaves this kernel
+ *
+ * What was sent of it has kept room for that; if nothing was it takes a place among
+ * those that are on their way.
+ *
+ * Context: inside a slice.
+ * Return: false: not now; it was parked, or is to be tried again.
+ */
+bool bgdma_remote_tells(struct bgdma_stream *s)
+{
+	struct bgdma_tx *tx = s->tx;
+	bool full = false, ready = true;
+
+	if (!tx)
+		return bgdma_remote_tx(s);
+	spin_lock(&tx->lock);
+	if (bgdma_remote_untold(s)) {
+		full = tx->head - tx->tail >= BGDMA_SENT_BEGIN;
+		ready = bgdma_tx_provide(tx, 1, 0);
+	}
+	spin_unlock(&tx->lock);
+	if (full)
+		bgdma_remote_wait(s, le32_to_cpu(s->x.desc.dst_rank), 1);
+	return !full && ready;
+}
+
 /**
  * bgdma_remote_abort() - the stream gives up a transfer
  * @s: at it; s->x.fault says why
@@ -467,12 +502,11 @@ void bgdma_remote_abort(struct bgdma_stream *s)
 	struct bgdma_sent *sent;
 
 	spin_lock(&tx->lock);
-	if (!bgdma_remote_begun(s)) {
-		/* Nothing was sent, but its counter may be waited for. */
-		if (s->x.desc.rec_ctr == cpu_to_le32(BGDMA_NONE) ||
-		    bgdma_remote_begin(s, BGDMA_SENT_MAX))
-			goto unlock;
-	}
+	/* Who cancels does not wait for room: there is one more place than that. */
+	if (bgdma_remote_untold(s) && bgdma_remote_begin(s, BGDMA_SENT_MAX))
+		goto unlock;
+	if (!bgdma_remote_begun(s))
+		goto unlock;
 	sent = bgdma_remote_now(tx);
 	sent->given_up = true;
 	if (sent->told)

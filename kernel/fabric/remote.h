@@ -27,6 +27,7 @@ int bgdma_remote_slice(struct bgdma_stream *s,
 		       struct bgdma_chunk chunk);
 int bgdma_remote_line_over(struct bgdma_stream *s, int ret, u32 bytes);
 bool bgdma_remote_tx(struct bgdma_stream *s);
+bool bgdma_remote_tells(struct bgdma_stream *s);
 void bgdma_remote_abort(struct bgdma_stream *s);
 void bgdma_remote_abort_line(struct bgdma_stream *s);
 

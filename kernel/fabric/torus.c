@@ -121,6 +121,11 @@ static void bgdma_ether_abort(struct bgdma_stream *s, u32 left)
 		bgdma_remote_abort_line(s);
 }
 
+static bool bgdma_ether_tells(struct bgdma_stream *s)
+{
+	return !bgdma_leaves(s) || bgdma_remote_tells(s);
+}
+
 static bool bgdma_ether_promise(struct bgdma_stream *s)
 {
 	if (bgdma_nodes_have(&bgdma_ether_of(s)->local, s->who.rank))
@@ -147,6 +152,7 @@ const struct bgdma_fabric_ops bgdma_ether_fabric = {
 	.forget = bgdma_ether_forget,
 	.promise = bgdma_ether_promise,
 	.count = bgdma_ether_count,
+	.tells = bgdma_ether_tells,
 	.abort = bgdma_ether_abort,
 	.refused = bgdma_ether_refused,
 	.line = bgdma_line_begin,
