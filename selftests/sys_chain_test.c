@@ -415,34 +415,45 @@ TEST(sp2_an_unfilled_descriptor_is_an_error)
  */
 #define DAMAGED		200U
 
-static int descriptor_damage(struct module *module)
-{
-	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(module->m.ep);
-	const struct bgdma_peer *origin = bgdma_endpoint_peer(module->m.ep, 0);
-	const struct bgdma_rts *rts = &module->kept[0];
+struct damager {
 	struct bgdma_inj_fifo *fifo;
 	struct bgdma_region *region;
+};
 
-	require_is(0, bgdma_inj_create(ctx, NULL, &fifo));
+/* Before the chain begins, which may be short. */
+static int damager_open(struct module *module, struct damager *d)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(module->m.ep);
+
+	require_is(0, bgdma_inj_create(ctx, NULL, &d->fifo));
 	require_is(0, bgdma_region_alloc(ctx, sizeof(struct bgdma_desc),
-					 BGDMA_LOCAL_READ, &region));
-	memset(bgdma_region_addr(region), 0xc8, sizeof(struct bgdma_desc));
-	require_is(0, bgdma_put(fifo, &(struct bgdma_put_attr){
+					 BGDMA_LOCAL_READ, &d->region));
+	memset(bgdma_region_addr(d->region), 0xc8, sizeof(struct bgdma_desc));
+	return 0;
+}
+
+static int descriptor_damage(struct module *module, struct damager *d)
+{
+	const struct bgdma_peer *origin = bgdma_endpoint_peer(module->m.ep, 0);
+	const struct bgdma_rts *rts = &module->kept[0];
+
+	require_is(0, bgdma_put(d->fifo, &(struct bgdma_put_attr){
 			.dest = origin->node, .dest_ctx = origin->ctx,
 			.length = sizeof(struct bgdma_desc),
-			.from = { region, 0 }, .to = { rts->chain_region,
+			.from = { d->region, 0 }, .to = { rts->chain_region,
 			rts->chain_offset + (DAMAGED - 1) *
 					    sizeof(struct bgdma_desc) } }));
-	require_is(0, bgdma_inj_wait(fifo, bgdma_inj_next(fifo),
+	require_is(0, bgdma_inj_wait(d->fifo, bgdma_inj_next(d->fifo),
 				     BGDMA_SPIN_THEN_SLEEP,
 				     (int64_t)PATIENCE_NS));
-	require_is(0, bgdma_inj_destroy(fifo));
-	return bgdma_region_free(region);
+	require_is(0, bgdma_inj_destroy(d->fifo));
+	return bgdma_region_free(d->region);
 }
 
 struct damage {
 	struct bgdma_endpoint_attr attr;
-	volatile bool late;	/* the origin told after the target had given up */
+	/* The chain was over before, or the origin told when the target had given up. */
+	volatile bool late;
 };
 
 static int damaged(uint32_t rank, uint32_t size, void *arg)
@@ -450,6 +461,7 @@ static int damaged(uint32_t rank, uint32_t size, void *arg)
 	struct damage *d = arg;
 	static uint8_t mem[1000000];
 	static struct module module;
+	struct damager damager;
 
 	(void)size;
 	require_is(0, module_open(&module, d->attr));
@@ -459,12 +471,13 @@ static int damaged(uint32_t rank, uint32_t size, void *arg)
 				.portions = BGDMA_PORTIONS_PACKETS,
 				.portion = 4000 }));
 	} else {
+		require_is(0, damager_open(&module, &damager));
 		require_is(0, take_next(&module, 0, (struct bgdma_accept_attr){
 				.length = sizeof(mem), .data = mem }));
-		require_is(0, descriptor_damage(&module));
+		require_is(0, descriptor_damage(&module, &damager));
 	}
 	require_is(0, until_count(&module, &module.ended, 1));
-	if (module.last == -ECONNABORTED) {
+	if (!module.last || module.last == -ECONNABORTED) {
 		d->late = true;
 	} else {
 		require_is(bgdma_code_errno(BGDMA_E_OP), module.last);

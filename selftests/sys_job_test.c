@@ -289,7 +289,9 @@ static void *serve_thread(void *server)
 }
 
 /* One process of a job of one, whose launcher goes wrong at one command. */
-static int pmi1_broken_by(const char *at, const char *with, size_t bytes)
+/* @timeout: in ms; only who waits for what never comes is to find out how long it is. */
+static int pmi1_broken_by(const char *at, const char *with, size_t bytes,
+			  uint32_t timeout)
 {
 	static struct server server;
 	struct bgdma_job *job;
@@ -305,7 +307,7 @@ static int pmi1_broken_by(const char *at, const char *with, size_t bytes)
 	set("PMI_SIZE", 1);
 	must(-pthread_create(&thread, NULL, serve_thread, &server));
 	ret = bgdma_job_open(&job, &(struct bgdma_job_attr){
-			.timeout_ms = 20 });
+			.timeout_ms = timeout });
 	if (ret) {
 		close(fd);
 	} else {
@@ -324,7 +326,8 @@ static int pmi1_broken_by(const char *at, const char *with, size_t bytes)
 
 static int pmi1_broken(const char *at, const char *with)
 {
-	return pmi1_broken_by(at, with, with ? strlen(with) : 0);
+	return pmi1_broken_by(at, with, with ? strlen(with) : 0,
+			      20000 * slowness());
 }
 
 /* A line of @bytes, with its end, that begins as said. */
@@ -397,7 +400,7 @@ TEST(pmi1_garbage)
 		for (i = 0; i <= round % 4; i++)
 			answer[(size_t)rand_r(&seed) % (length - 1)] =
 				bytes[(size_t)rand_r(&seed) % sizeof(bytes)];
-		refused += pmi1_broken_by(a[0], answer, length) < 0;
+		refused += pmi1_broken_by(a[0], answer, length, 20) < 0;
 	}
 	EXPECT_GT(refused, GARBAGE_ROUNDS / 4);
 	EXPECT_EQ(0, leaks());
@@ -424,7 +427,7 @@ TEST(pmi1_nonsense)
 				       "cmd=my_kvsname x=1\n"));
 	EXPECT_EQ(-EPROTO, pmi1_broken("put", "cmd=put_result rc=-1\n"));
 	EXPECT_EQ(-EPIPE, pmi1_broken("put", ""));
-	EXPECT_EQ(-ETIMEDOUT, pmi1_broken("barrier_in", "cmd=barr"));
+	EXPECT_EQ(-ETIMEDOUT, pmi1_broken_by("barrier_in", "cmd=barr", 8, 20));
 	EXPECT_EQ(-EPIPE, pmi1_broken("barrier_in", ""));
 	EXPECT_EQ(-EPROTO, pmi1_broken("barrier_in", "cmd=hello\n"));
 	EXPECT_EQ(-EPROTO, pmi1_broken("barrier_in",
