@@ -163,7 +163,7 @@ struct bgdma_rma {
 	struct bgdma_ctx *ctx;
 	struct bgdma_rma_attr attr;
 	uint32_t rank, size;
-	bool no_memory;			/* for what a packet says: it stays */
+	bool no_memory;			/* for what a packet or a gate says: it stays */
 	bool trap_missed;		/* who asks a gate may not be allowed yet */
 	uint32_t shutting;		/* peers that are lost, and not yet down */
 	uint32_t operation, mark_operation;
@@ -412,9 +412,10 @@ void barrier_refuse(struct bgdma_window *window);
 int trap_create(struct bgdma_window *window);
 void trap_destroy(struct bgdma_window *window);
 /* An event of the window's gate; NULL: some were lost. */
-int traps_look(struct bgdma_rma *rma);
 void trap_event(struct bgdma_window *window, const struct bgdma_event *event,
 		uint32_t rank);
+/* Once more what a gate could not be told, or asked. */
+void traps_again(struct bgdma_rma *rma);
 
 /* Packets of the module, by kind. */
 enum packet_kind {

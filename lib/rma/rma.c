@@ -131,8 +131,8 @@ static int on_work(void *arg)
 		done++;
 	}
 	asked = gets_ask(rma, false);
-	if (bgdma_unlikely(rma->trap_missed) && traps_look(rma))
-		asked = -ENOMEM;
+	if (bgdma_unlikely(rma->trap_missed))
+		traps_again(rma);
 	if (bgdma_unlikely(rma->no_memory)) {
 		rma->no_memory = false;
 		asked = -ENOMEM;

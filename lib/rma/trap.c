@@ -273,8 +273,10 @@ static void trap_name(const struct bgdma_window *window)
 /* Who asks a gate waits for us: what cannot be done at this moment is done later. */
 static void trap_heed(struct bgdma_window *window, int error)
 {
-	if (error == -ENOMEM || error == -EINTR || error == -EAGAIN)
-		window->rma->trap_missed = true;
+	if (error != -ENOMEM && error != -EINTR && error != -EAGAIN)
+		return;
+	window->rma->trap_missed = true;
+	(void)rma_no_memory(window->rma);
 }
 
 /*
@@ -372,15 +374,13 @@ static void trap_look(struct bgdma_window *window)
 	free(epochs);
 }
 
-/* What could not be done is tried again: -ENOMEM, where it has to be once more. */
-int traps_look(struct bgdma_rma *rma)
+void traps_again(struct bgdma_rma *rma)
 {
 	struct bgdma_window *window;
 
 	rma->trap_missed = false;
 	for (window = rma->windows; window; window = window->next)
 		trap_event(window, NULL, BGDMA_STRANGER);
-	return rma->trap_missed ? -ENOMEM : 0;
 }
 
 void trap_event(struct bgdma_window *window, const struct bgdma_event *event,
