@@ -21,8 +21,8 @@ static unsigned int faults;
 static int fault_code = ENOMEM;	/* how it fails */
 
 /*
- * To the next call that is to fail, of many. It is the library that
- * is looked at, so on kernels that are slow there are gaps.
+ * To the next call that is to fail, of many. It is the library that is looked at, so
+ * on kernels that are slow there are gaps.
  */
 #define fault_step()	slowness()
 

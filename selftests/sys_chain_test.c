@@ -453,7 +453,7 @@ static int descriptor_damage(struct module *module, struct damager *d)
 struct damage {
 	struct bgdma_endpoint_attr attr;
 	/* The chain was over before, or the origin told when the target had given up. */
-	volatile bool late;
+	volatile bool spoiled;
 };
 
 static int damaged(uint32_t rank, uint32_t size, void *arg)
@@ -478,7 +478,7 @@ static int damaged(uint32_t rank, uint32_t size, void *arg)
 	}
 	require_is(0, until_count(&module, &module.ended, 1));
 	if (!module.last || module.last == -ECONNABORTED) {
-		d->late = true;
+		d->spoiled = true;
 	} else {
 		require_is(bgdma_code_errno(BGDMA_E_OP), module.last);
 		require_is(DAMAGED, module.portion);
@@ -492,9 +492,9 @@ TEST(sp3a_both_sides_name_the_portion_of_a_damaged_descriptor)
 
 	partition_new("2x1x1", "");
 	d->attr.control_bytes = 65536;
-	EXPECT_TRUE(job_run_unspoiled(damaged, d, &d->late));
+	EXPECT_TRUE(job_run_unspoiled(damaged, d, &d->spoiled));
 	d->attr.counters = BGDMA_COUNTERS_SHARED;
-	EXPECT_TRUE(job_run_unspoiled(damaged, d, &d->late));
+	EXPECT_TRUE(job_run_unspoiled(damaged, d, &d->spoiled));
 }
 
 /* One side dies in the middle of chains. */
