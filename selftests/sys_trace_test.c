@@ -227,16 +227,15 @@ static unsigned int steps(enum what kind, unsigned int rank, const char *op,
 }
 
 /*
- * LC-2: a counter goes down by so much in all, and reaches zero once, at the end.
- * @first: what the first leaves; 0: nobody knows
+ * LC-2: a counter goes down by so much in all, and reaches zero once, at the end. All
+ * of it was added before any of it went: who was first found it there, whichever it was.
  */
 static void counts_down(struct __test_metadata *_metadata, unsigned int rank,
-			bool reception, uint64_t bytes, int64_t first)
+			bool reception, uint64_t bytes)
 {
 	const struct step *s, *one = NULL;
 	unsigned int zeros = 0, hits = 0;
-	int64_t most = INT64_MIN;
-	uint64_t sum = 0;
+	uint64_t sum = 0, most = 0;
 
 	for (s = trace->step; s < trace->step + trace->count; s++) {
 		if (s->what < COUNTER || s->rank != rank)
@@ -249,15 +248,14 @@ static void counts_down(struct __test_metadata *_metadata, unsigned int rank,
 		}
 		EXPECT_EQ(one ? one->counter : s->counter, s->counter);
 		/* Two processors tell of it in any order. */
-		if (s->value > most)
-			most = s->value;
+		if ((uint64_t)s->value + s->by > most)
+			most = (uint64_t)s->value + s->by;
 		EXPECT_LE(0, s->value);
 		one = s;
 		sum += s->by;
 		zeros += !s->value;
 	}
-	if (first)
-		EXPECT_EQ(first, most);
+	EXPECT_EQ(bytes, most);
 	EXPECT_EQ(bytes, sum);
 	EXPECT_EQ(1, zeros);
 	EXPECT_EQ(1, hits);
@@ -280,8 +278,8 @@ TRACED(lc1_lc2_a_rendezvous_is_three_descriptors)
 	EXPECT_EQ(DESC_BYTES, cts->length);
 	EXPECT_EQ(100000, data->length);
 	/* One add of both, before the RTS. */
-	counts_down(_metadata, 0, false, RTS_BYTES + 100000, 100000);
-	counts_down(_metadata, 1, true, 100000, 0);
+	counts_down(_metadata, 0, false, RTS_BYTES + 100000);
+	counts_down(_metadata, 1, true, 100000);
 }
 
 /* LC-4, LC-5: how the RTS, the CTS and the data go. */
@@ -466,8 +464,8 @@ static void chain_is(struct __test_metadata *_metadata, struct message m,
 	portions_paced(_metadata, chains);
 	ends_are(_metadata, chains);
 	counters_named(_metadata);
-	counts_down(_metadata, 0, false, RTS_BYTES + m.bytes, (int64_t)m.bytes);
-	counts_down(_metadata, 1, true, m.bytes, 0);
+	counts_down(_metadata, 0, false, RTS_BYTES + m.bytes);
+	counts_down(_metadata, 1, true, m.bytes);
 }
 
 TRACED(sp3_to_sp10_a_chain)
