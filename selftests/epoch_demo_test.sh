@@ -27,8 +27,17 @@ shows() {
 
 table=$(mktemp) || exit 1
 printf 'apples 5\npears 70 of them\n' >"$table"
-echo "1..2"
+echo "1..3"
 shows epoch
 shows "epoch with an own table" "$table"
+
+echo "no number" >"$table"
+if demo-epoch "$table" >/dev/null 2>&1 ||
+		bgdma partition show demo >/dev/null 2>&1; then
+	echo "not ok 3 no table, and no partition is left"
+	result=1
+else
+	echo "ok 3 no table, and no partition is left"
+fi
 rm "$table"
 exit $result

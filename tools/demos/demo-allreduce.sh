@@ -11,12 +11,12 @@
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tools/demos/nodes.sh
 . "$here/nodes.sh"
-dir=$(mktemp -d) || exit 1
+scene_begin
 file=$(text_find "$dir" "$1")
 size=8
 # A torus of namespaces has four nodes.
 [ -z "$BGDMA_TORUS" ] || size=4
-nodes_new 4x2x1 || exit 1
+nodes_new 4x2x1 || leave 1
 mkdir "$dir/job"
 export BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
 
@@ -31,6 +31,4 @@ should=$(echo $(wc -l <"$file") $(wc -w <"$file") $(wc -c <"$file"))
 echo "  lines, words, bytes: $told; wc says: $should"
 [ "$told" = "$should" ] || result=1
 [ $result -eq 0 ] || { echo "  FAILED"; cat "$dir"/out*; }
-nodes_end
-rm -rf "$dir"
-exit $result
+leave $result

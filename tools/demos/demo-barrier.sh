@@ -15,13 +15,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 most=1000000
 [ "$BGDMA_TORUS" != lossy ] || most=10000
 count=${1:-${BGDMA_BARRIERS:-$most}}
-dir=$(mktemp -d) || exit 1
-nodes_new 4x1x1 || exit 1
+scene_begin
+nodes_new 4x1x1 || leave 1
 export BGDMA_SIZE=4 BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
 mkdir "$dir/job"
 : >"$dir/board"
 
-load=
 cpus=$(nproc)
 while [ "$cpus" -gt 0 ]; do
 	sh -c 'while :; do :; done' &
@@ -41,6 +40,7 @@ echo "barrier: four processes, $count back to back, and $(nproc) that are busy"
 done
 # shellcheck disable=SC2086 # these are words
 kill $load
+load=
 
 result=0
 # said TEXT: some process has said it.
@@ -57,6 +57,4 @@ said "^$count barriers, .* the counter is 0\$"
 for rank in 0 1 2 3; do
 	said "^process $rank has left 0 barriers early\$"
 done
-nodes_end
-rm -rf "$dir"
-exit $result
+leave $result

@@ -16,19 +16,7 @@ if ! [ -s "$file" ]; then
 	echo "usage: demo-chain FILE" >&2
 	exit 2
 fi
-dir=$(mktemp -d) || exit 1
-pid0='' pid1=''
-
-leave() {
-	trap - INT TERM
-	for pid in $pid0 $pid1; do
-		kill -9 "$pid"
-	done 2>/dev/null
-	nodes_end
-	rm -rf "$dir"
-	exit "$1"
-}
-trap 'leave 130' INT TERM
+scene_begin
 
 # start TRACE ARGS...: both processes, as a job by variables.
 start() {
@@ -45,13 +33,13 @@ start() {
 		fi
 		on $rank "$@" >"$dir/out.$rank" 2>&1 &
 		eval "pid$rank=$!"
+		load="$load $!"
 		[ "$trace" = yes ] && shift 5 || shift
 	done
 }
 
 finish() {
-	wait "$pid0" && wait "$pid1" && pid0='' pid1='' && return
-	pid0='' pid1=''
+	wait "$pid0" && wait "$pid1" && load= && return
 	cat "$dir"/out.*
 	return 1
 }
@@ -106,7 +94,7 @@ count() {
 }
 
 export BGDMA_SIZE=2 BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
-nodes_new 2x1x1 poll-ns 1000000000 || exit 1
+nodes_new 2x1x1 poll-ns 1000000000 || leave 1
 few=2
 many=20000
 # A portion that is lost is sent again after milliseconds.

@@ -14,8 +14,8 @@ if ! [ -s "$file" ]; then
 	echo "usage: demo-counters FILE" >&2
 	exit 2
 fi
-dir=$(mktemp -d) || exit 1
-nodes_new 2x1x1 || exit 1
+scene_begin
+nodes_new 2x1x1 || leave 1
 export BGDMA_SIZE=2 BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
 
 result=0
@@ -41,7 +41,5 @@ for counters in $counts; do
 		cat "$dir"/out.* | grep -v '^begin$\|^outstanding$\|^received$'
 	done
 done
-nodes_end
-rm -rf "$dir"
 [ $result -eq 0 ] || echo "  FAILED"
-exit $result
+leave $result

@@ -12,9 +12,9 @@
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tools/demos/nodes.sh
 . "$here/nodes.sh"
-dir=$(mktemp -d) || exit 1
+scene_begin
 file=$(text_find "$dir" "$1")
-nodes_new 3x1x1 || exit 1
+nodes_new 3x1x1 || leave 1
 export BGDMA_SIZE=3 BGDMA_PARTITION=demo
 
 # job NAME ODD: three processes; the third registers ODD, if that is not empty.
@@ -39,7 +39,5 @@ echo "dispatch: process 2 has \"accumulate\" in place of \"store\""
 job odd accumulate
 [ "$(cat "$dir"/out.* | grep -c 'process 2 on node 2 .*accumulate of module one-sided')" = 3 ] ||
 	result=1
-nodes_end
-rm -rf "$dir"
 [ $result -eq 0 ] || echo "  FAILED"
-exit $result
+leave $result

@@ -11,16 +11,16 @@
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tools/demos/nodes.sh
 . "$here/nodes.sh"
-dir=$(mktemp -d) || exit 1
-nodes_new 4x1x1 || exit 1
+scene_begin
 export BGDMA_SIZE=4 BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
 mkdir "$dir/job"
-cat "${1:-${BGDMA_TABLE:-/proc/meminfo}}" >"$dir/table" || exit 1
+cat "${1:-${BGDMA_TABLE:-/proc/meminfo}}" >"$dir/table" || leave 1
 first=$(awk 'NR == 1 && $2 ~ /^[0-9]+$/ { print $2 }' "$dir/table")
 if [ -z "$first" ]; then
 	echo "demo-epoch: the table does not begin with a key and a number" >&2
-	exit 1
+	leave 1
 fi
+nodes_new 4x1x1 || leave 1
 
 echo "epoch: one target, three origins, and $(wc -l <"$dir/table") keys"
 for rank in 0 1 2 3; do
@@ -46,6 +46,4 @@ done
 said "is $((first + 300)) after 300 changes"
 said "epoch 102 of process 2 broke: peer died or left"
 said "process 1: has the table next"
-nodes_end
-rm -rf "$dir"
-exit $result
+leave $result

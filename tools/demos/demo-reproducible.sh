@@ -15,8 +15,8 @@ count=${1:-${BGDMA_DOUBLES:-10000000}}
 # A torus of namespaces has four nodes.
 sizes="1 2 3 8"
 [ -z "$BGDMA_TORUS" ] || sizes="1 2 3 4"
-dir=$(mktemp -d) || exit 1
-nodes_new 4x2x1 || exit 1
+scene_begin
+nodes_new 4x2x1 || leave 1
 export BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"
 
 result=0
@@ -41,6 +41,4 @@ for way in fast exact; do
 	result=1
 done
 [ $result -eq 0 ] || cat "$dir/out"
-nodes_end
-rm -rf "$dir"
-exit $result
+leave $result

@@ -38,18 +38,12 @@ fi
 
 dir=$(mktemp -d) || exit 1
 pids=""
-ours=no
-
-partition_del() {
-	[ $ours = no ] || nodes_end
-	ours=no
-}
 
 # Without their partition the sides end by themselves.
 leave() {
 	trap - INT TERM
 	stop_bar
-	partition_del
+	nodes_end
 	# shellcheck disable=SC2086 # these are words
 	[ -z "$pids" ] || wait $pids
 	rm -rf "$dir"
@@ -112,7 +106,6 @@ run() {
 	echo 0 >"$dir/progress"
 	pids=""
 	nodes_new 2x1x1 poll-ns 1000000000 || return 1
-	ours=yes
 	side receiver 1 "$here/receiver" -p "$dir/progress" \
 		${output:+-o "$output"} "$1"
 	receiver=$pid
@@ -125,12 +118,12 @@ run() {
 	wait $sender
 	sent=$?
 	# Who never met its peer does not hear of its end.
-	[ $sent -eq 0 ] || partition_del
+	[ $sent -eq 0 ] || nodes_end
 	wait $receiver
 	received=$?
 	pids=""
 	stop_bar
-	partition_del
+	nodes_end
 	cat "$dir/sender.err" "$dir/receiver.err" >&2
 	[ $sent -eq 0 ] && [ $received -eq 0 ]
 }

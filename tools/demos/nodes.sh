@@ -7,7 +7,9 @@
 #	nodes_new DIMS [OPTION...]	let there be the partition
 #	on RANK COMMAND...		become process RANK of a job, where its node is
 #	job_run SIZE DIR COMMAND...	run a job; what process RANK says: DIR/outRANK
-#	nodes_end			no partition any more
+#	nodes_end			no partition any more, if it was ours
+#	scene_begin			let there be a folder, $dir, until the end
+#	leave CODE			end, by a signal as well: partition, folder, $load
 #	text_find DIR [FILE]		name a text: FILE, or another, which DIR is for
 
 # A busybox would take its own.
@@ -52,9 +54,11 @@ nodes_new() {
 	nodes_dims=$1
 	shift
 	if [ -z "$BGDMA_TORUS" ]; then
-		bgdma partition add demo dims "$nodes_dims" "$@"
+		bgdma partition add demo dims "$nodes_dims" "$@" || return
+		nodes_ours=yes
 		return
 	fi
+	nodes_ours=yes
 	if [ "$nodes_dims" = 4x1x1 ]; then
 		set -- dims 4x1x1 torus x "$@"
 	else
@@ -92,7 +96,10 @@ job_run() {
 	return $job_result
 }
 
+nodes_ours=no
 nodes_end() {
+	[ $nodes_ours = yes ] || return 0
+	nodes_ours=no
 	if [ -z "$BGDMA_TORUS" ]; then
 		bgdma partition del demo
 		return
@@ -100,6 +107,25 @@ nodes_end() {
 	for rank in 0 1 2 3; do
 		(on $rank bgdma partition del demo)
 	done
+}
+
+load=
+dir=
+# Who is in the background hears no interrupt: without their partition processes of a
+# job end by themselves, others are killed, and those that are stopped.
+leave() {
+	trap - INT TERM
+	# shellcheck disable=SC2086 # these are words
+	[ -z "$load" ] || kill -9 $load 2>/dev/null
+	nodes_end
+	wait
+	[ -z "$dir" ] || rm -rf "$dir"
+	exit "$1"
+}
+
+scene_begin() {
+	trap 'leave 130' INT TERM
+	dir=$(mktemp -d) || exit 1
 }
 
 # The GNU General Public License, where Debian has it.
