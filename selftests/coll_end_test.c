@@ -221,6 +221,49 @@ TEST_F(coll, dp8_x3_one_leaves_before_the_others_are_done)
 	}
 }
 
+/* ---- Two that lost each other -------------------------------------------- */
+
+/* The first two enter no barrier any more; the third, who is in one, reaches both. */
+static int two_break(uint32_t rank, uint32_t size, void *arg)
+{
+	struct caller c = { 0 };
+	int i;
+
+	(void)arg;
+	require_is(0, open_world(&c));
+	if (rank == 2)
+		require_is(0, bgdma_coll_enter(c.group));
+	place(0, size);
+	if (rank == 0) {
+		const struct bgdma_peer *peer = bgdma_endpoint_peer(c.m.ep, 1);
+		const struct bgdma_record why = {
+			.code = BGDMA_E_LINK_DOWN,
+			.peer_rank = peer->node, .peer_ctx = peer->ctx,
+		};
+
+		require(bgdma_endpoint_break(c.m.ep, &why));
+		for (i = 0; i < 100; i++)
+			(void)bgdma_endpoint_progress(c.m.ep, 0);
+		require_is(-EHOSTDOWN, bgdma_coll_barrier(c.group));
+	}
+	if (rank == 2)
+		require_is(-EHOSTDOWN, bgdma_coll_wait(c.group, BGDMA_SLEEP,
+						       3000000000));
+	place(1, size);
+	bgdma_coll_group_destroy(c.group);
+	return member_leave(&c.m);
+}
+
+TEST_F(coll, x3_who_waits_for_two_that_lost_each_other_hears_of_it)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, two_break, NULL, -1));
+	/* A set that is no line. */
+	memset(board, 0, sizeof(*board));
+	partition_new("2x2x1", "");
+	EXPECT_TRUE(job_run(3, two_break, NULL, -1));
+}
+
 /* ---- An end in the middle ------------------------------------------------ */
 
 #define LONG	(1U << 17)

@@ -96,8 +96,8 @@ static void give_up(struct bgdma_coll_group *g)
 
 void group_give_up(struct bgdma_coll_group *g)
 {
-	/* Where all are told by all, each hears of a death himself. */
-	if (g->steps > 1 || g->error)
+	/* Each hears of a death himself, but not of two who lost each other. */
+	if (g->steps || g->error)
 		give_up(g);
 }
 
