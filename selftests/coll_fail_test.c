@@ -453,6 +453,48 @@ static bool barrier_at_each(uint32_t flags, int code, bool waits)
 	return good;
 }
 
+/* ---- No memory to refuse what there is no memory for --------------------- */
+
+/* The root of a long broadcast hears of it, if late; what was sent may be @early. */
+static int cannot_refuse(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_collective what = {
+		.kind = BGDMA_BROADCAST, .algorithm = BGDMA_LINEAR,
+		.out = data, .bytes = sizeof(data),
+	};
+	struct bgdma_coll_request *r;
+	const bool *early = arg;
+	struct caller c = { 0 };
+	unsigned int i;
+
+	require_is(0, caller_open(&c, 1));
+	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
+	place(0, size);
+	if (rank == 0) {
+		require_is(0, bgdma_coll_start(c.group, &what, &r));
+		place(1, size);
+		require_is(-EIO, bgdma_coll_request_wait(&r, BGDMA_SLEEP,
+							 10000000000));
+	} else {
+		place(1, size);
+		for (i = 0; *early && i < 100; i++)
+			require(bgdma_endpoint_progress(c.m.ep, 0) >= 0);
+		no_memory = true;
+		for (i = 0; i < 100; i++)
+			require(bgdma_endpoint_progress(c.m.ep, 0) >= 0);
+		if (*early)
+			bgdma_coll_group_destroy(c.group);
+		c.group = *early ? NULL : c.group;
+		require(*early || bgdma_coll_run(c.group, &what) == -ENOMEM);
+		require(refused);
+		no_memory = false;
+	}
+	__atomic_fetch_add(&board->here[2], 1, __ATOMIC_ACQ_REL);
+	while (load(&board->here[2]) < size)
+		(void)bgdma_endpoint_wait(c.m.ep, 1000000);
+	return caller_close(&c);
+}
+
 FIXTURE(coll) {
 };
 
@@ -532,6 +574,19 @@ TEST_F_TIMEOUT(coll, dp8_x3_each_call_of_a_split_that_fails_is_told, 300)
 	for (*victim = 0; *victim < JOB; ++*victim) {
 		memset(board, 0, sizeof(*board));
 		EXPECT_TRUE(job_run(JOB, split_each, victim, -1));
+	}
+}
+
+TEST_F(coll, dp8_without_memory_for_a_refusal)
+{
+	bool *early = shared(sizeof(*early));
+	int i;
+
+	partition_new("2x1x1", "");
+	for (i = 0; i < 2; i++) {
+		*early = i;
+		memset(board, 0, sizeof(*board));
+		EXPECT_TRUE(job_run(2, cannot_refuse, early, -1));
 	}
 }
 

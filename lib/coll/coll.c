@@ -45,6 +45,7 @@ static void release(void *arg)
 	}
 	if (coll->spare)
 		group_free(coll->spare);
+	refusals_free(coll);
 	cards_free(coll);
 	free(coll->down);
 	free(coll);

@@ -171,6 +171,9 @@ void sends_pass(struct bgdma_coll_group *g);
 void pieces_drop(struct bgdma_coll_group *g);
 int pieces_create(struct bgdma_coll_group *g);
 void pieces_free(struct bgdma_coll_group *g);
+/* Refuse what there was no memory for: how many, or -ENOMEM: still not. */
+int refusals_work(struct bgdma_coll *coll);
+void refusals_free(struct bgdma_coll *coll);
 
 /* stop.c: a group that is over for collectives */
 bgdma_packet_fn on_coll_stop;

@@ -405,7 +405,7 @@ int coll_work(void *arg)
 {
 	struct bgdma_coll *coll = arg;
 	struct bgdma_coll_group *g;
-	int done = 0, late = all_late_work(coll);
+	int done = 0, refused, late = all_late_work(coll);
 
 	if (bgdma_unlikely(bgdma_inj_state(coll->fifo) == BGDMA_FIFO_ERROR)) {
 		fifo_failed(coll);
@@ -418,6 +418,14 @@ int coll_work(void *arg)
 			done += engines_work(g);
 		if (bgdma_unlikely(g->direct.act))
 			done += direct_work(g);
+	}
+	if (bgdma_unlikely(coll->refusals || coll->refusing)) {
+		coll->refusing = false;
+		refused = refusals_work(coll);
+		if (refused > 0)
+			done += refused;
+		else if (!late)
+			late = -ENOMEM;
 	}
 	if (bgdma_likely(!coll->telling))
 		return done ? done : late;

@@ -179,6 +179,8 @@ struct bgdma_coll {
 	bool *down;		/* by rank */
 	uint32_t telling;	/* groups that have to say that they gave up */
 	bool late;		/* some group is */
+	struct early *refusals;	/* that there was no memory for */
+	bool refusing;		/* nor for one of a packet, which is offered again */
 	uint32_t summation;	/* that is asked for where none is */
 };
 

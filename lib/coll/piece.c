@@ -65,7 +65,7 @@ static struct early *early_find(struct partner *p, uint64_t word)
 	return e;
 }
 
-static void early_free(struct partner *p, struct early *e)
+static void early_take(struct partner *p, struct early *e)
 {
 	struct early **link = &p->early, *before = NULL;
 
@@ -76,6 +76,11 @@ static void early_free(struct partner *p, struct early *e)
 	*link = e->next;
 	if (p->early_last == e)
 		p->early_last = before;
+}
+
+static void early_free(struct partner *p, struct early *e)
+{
+	early_take(p, e);
 	free(e);
 }
 
@@ -230,7 +235,50 @@ static void long_done(void *arg, int result, uint64_t bytes)
 	act_done(act, result);
 }
 
-static void long_accept(struct act *act, const struct bgdma_rts *rts)
+/* Its sender waits to be told that nobody takes it. -EAGAIN: no memory for that yet. */
+static int long_refuse(struct bgdma_coll *coll, const struct bgdma_rts *rts)
+{
+	int ret = bgdma_rendezvous_refuse(coll->ep, rts);
+
+	if (ret != -ENOMEM)
+		return 0;
+	coll->refusing = true;
+	return -EAGAIN;
+}
+
+/* Of one that was kept. */
+static void refusal_add(struct bgdma_coll *coll, struct early *e)
+{
+	e->next = coll->refusals;
+	coll->refusals = e;
+}
+
+int refusals_work(struct bgdma_coll *coll)
+{
+	struct early *e;
+	int n = 0;
+
+	for (; (e = coll->refusals); n++) {
+		if (long_refuse(coll, &e->rts))
+			return n ? n : -ENOMEM;
+		coll->refusals = e->next;
+		free(e);
+	}
+	return n;
+}
+
+void refusals_free(struct bgdma_coll *coll)
+{
+	struct early *e;
+
+	while ((e = coll->refusals)) {
+		coll->refusals = e->next;
+		free(e);
+	}
+}
+
+/* -EAGAIN: it failed, and is still to be refused. */
+static int long_accept(struct act *act, const struct bgdma_rts *rts)
 {
 	struct bgdma_coll_group *g = act->request->group;
 	const struct bgdma_accept_attr attr = {
@@ -243,10 +291,10 @@ static void long_accept(struct act *act, const struct bgdma_rts *rts)
 	credit_owe(g, act->peer, 0);
 	ret = bgdma_rendezvous_accept(g->coll->ep, rts, &attr);
 	if (!ret)
-		return;
+		return 0;
 	act->moving = false;
-	(void)bgdma_rendezvous_refuse(g->coll->ep, rts);
 	act_done(act, ret);
+	return long_refuse(g->coll, rts);
 }
 
 int on_coll_long(void *arg, uint32_t rank, const struct bgdma_packet *packet)
@@ -264,27 +312,26 @@ int on_coll_long(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 		return -EBADMSG;
 	ret = partner_find(coll, rts.word, rank, &g, &number);
 	if (ret) {
-		(void)bgdma_rendezvous_refuse(coll->ep, &rts);
+		if (long_refuse(coll, &rts))
+			return -EAGAIN;
 		return ret == -ENOENT ? 0 : ret;
 	}
+	/* Where it is refused below the group stops: offered again, it comes here. */
 	p = &g->partner[number];
 	if (!credit_held(g, p, 0)) {
-		(void)bgdma_rendezvous_refuse(coll->ep, &rts);
-		return nonsense(g);
+		ret = nonsense(g);
+		return long_refuse(coll, &rts) ? -EAGAIN : ret;
 	}
 	act = recv_find(p, rts.word);
-	if (act && act->request->word == rts.word && act->bytes == rts.length) {
-		long_accept(act, &rts);
-		return 0;
-	}
+	if (act && act->request->word == rts.word && act->bytes == rts.length)
+		return long_accept(act, &rts);
 	e = act ? NULL : early_add(p, rts.word, rts.length, 0);
 	if (!e) {
-		(void)bgdma_rendezvous_refuse(coll->ep, &rts);
 		if (act)
 			act_done(act, -EBADMSG);
 		else
 			coll_stop(g, -ENOMEM);
-		return 0;
+		return long_refuse(coll, &rts);
 	}
 	e->is_long = true;
 	e->whole = true;
@@ -297,7 +344,6 @@ void act_recv(struct act *act)
 	struct bgdma_coll_group *g = act->request->group;
 	struct partner *p = &g->partner[act->peer];
 	struct early *e = early_find(p, act->request->word);
-	struct bgdma_rts rts;
 
 	if (!e) {
 		acts_add(&p->recvs, act);
@@ -308,9 +354,11 @@ void act_recv(struct act *act)
 	if (e->word != act->request->word || e->length != act->bytes) {
 		act_done(act, -EBADMSG);
 	} else if (e->is_long) {
-		rts = e->rts;
-		early_free(p, e);
-		long_accept(act, &rts);
+		early_take(p, e);
+		if (long_accept(act, &e->rts))
+			refusal_add(g->coll, e);
+		else
+			free(e);
 	} else if (!e->whole) {
 		e->claimed = act;
 	} else {
@@ -496,9 +544,11 @@ static void partner_drop(struct bgdma_coll_group *g, struct partner *p)
 	while ((e = p->early)) {
 		if (e->claimed)
 			claimed = e->claimed;
-		if (e->is_long)
-			(void)bgdma_rendezvous_refuse(g->coll->ep, &e->rts);
-		early_free(p, e);
+		early_take(p, e);
+		if (e->is_long && long_refuse(g->coll, &e->rts))
+			refusal_add(g->coll, e);
+		else
+			free(e);
 	}
 	if (claimed)
 		act_done(claimed, -ECANCELED);
