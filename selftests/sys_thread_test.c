@@ -202,6 +202,76 @@ TEST(dp4_room_that_another_thread_heard_of)
 	EXPECT_TRUE(job_run(1, refused_by_two, NULL, -1));
 }
 
+/* ---- What another thread has taken -------------------------------------- */
+
+/* A callback that refuses what comes until it is opened. */
+struct door {
+	int open, passed;
+};
+
+static int at_door(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct door *door = arg;
+
+	(void)rank;
+	(void)packet;
+	if (!__atomic_load_n(&door->open, __ATOMIC_SEQ_CST))
+		return -EAGAIN;
+	__atomic_add_fetch(&door->passed, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+static uint64_t refusals(struct bgdma_endpoint *ep)
+{
+	struct bgdma_endpoint_stats stats;
+
+	bgdma_endpoint_stats(ep, &stats);
+	return stats.deferred;
+}
+
+/* The endpoint's thread sleeps, and does not hear of more, when we take it. */
+static int door_opened(struct member *m, struct door *door)
+{
+	require(until(refusals(m->ep)));
+	usleep(100000);
+	__atomic_store_n(&door->open, 1, __ATOMIC_SEQ_CST);
+	require_is(1, bgdma_endpoint_progress(m->ep, 0));
+	require_is(0, bgdma_job_fence(m->job));
+	/* We make no progress. */
+	require(until(__atomic_load_n(&door->passed, __ATOMIC_SEQ_CST) == 2));
+	return 0;
+}
+
+static int taken_by_another(uint32_t rank, uint32_t size, void *arg)
+{
+	struct test_operation op = { .name = "door", .packet = at_door };
+	struct bgdma_send_attr knock = { 0 };
+	struct door door = { 0 };
+	struct member m;
+
+	(void)size;
+	(void)arg;
+	op.id = &knock.operation;
+	require_is(0, member_open(&m, &(struct bgdma_endpoint_attr){
+			.progress = BGDMA_PROGRESS_THREAD,
+			.threads = BGDMA_THREADS_MANY }));
+	require_is(0, member_commit(&m, &op, 1, &door));
+	if (rank) {
+		require_is(0, bgdma_endpoint_send(m.ep, &knock));
+		require_is(0, bgdma_job_fence(m.job));
+		require_is(0, bgdma_endpoint_send(m.ep, &knock));
+	} else if (door_opened(&m, &door)) {
+		return 1;
+	}
+	return member_close(&m);
+}
+
+TEST(dp4_the_endpoints_thread_hears_of_more_than_another_took)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, taken_by_another, NULL, -1));
+}
+
 /* Several endpoints with a thread each, and no locks. */
 static int own_endpoints(uint32_t rank, uint32_t size, void *arg)
 {

@@ -261,6 +261,7 @@ static unsigned int way_progress(struct bgdma_endpoint *ep, unsigned int way,
 {
 	struct bgdma_rec_fifo *rec = ep->rec[way];
 	const struct bgdma_packet *packet;
+	bool refused = ep->deferred[way];
 	unsigned int n = 0;
 
 	ep->deferred[way] = false;
@@ -275,6 +276,9 @@ static unsigned int way_progress(struct bgdma_endpoint *ep, unsigned int way,
 	}
 	if (n % RELEASE_EVERY)
 		bgdma_rec_release(rec);
+	/* Who went to sleep while it was refused would not hear of the next. */
+	if (bgdma_unlikely(refused) && !ep->deferred[way])
+		sleeper_wake(ep);
 	return n;
 }
 
@@ -466,6 +470,9 @@ int progress_locked(struct bgdma_endpoint *ep, unsigned int budget)
 	if (bgdma_unlikely(ep->unsettled))
 		pools_settle(ep);
 	n += modules_work(ep);
+	/* Who sleeps does not know that it is to be looked at again soon. */
+	if (bgdma_unlikely(ep->work_late) && !ep->napping)
+		sleeper_wake(ep);
 	ep->inside = false;
 	if (!n) {
 		/* Who only looks, again and again, never comes to sleep.c. */
