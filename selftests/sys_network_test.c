@@ -303,6 +303,50 @@ TEST(dp3_a_wait_after_a_collective_sleeps)
 	EXPECT_TRUE(job_run(JOB, quiet, NULL, -1));
 }
 
+#define AHEAD	100		/* reduces, more than there is room for */
+
+static bool sums_came(void *arg)
+{
+	const struct modules *all = arg;
+
+	return all->module[BLUE].sums == AHEAD;
+}
+
+/* Who is told that there is no room sleeps until there is some. */
+static int ahead(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct modules all;
+	struct bgdma_combine_attr sum = {
+		.op = BGDMA_OP_TREE_REDUCE, .dispatch = SUM, .length = 8,
+	};
+	unsigned int i;
+	int ret;
+
+	(void)size;
+	(void)arg;
+	require_is(0, modules_open(&all));
+	sum.operation = all.module[BLUE].sum;
+	sum.from.region = all.region;
+	/* The root is slow. */
+	if (!rank)
+		usleep(1000000);
+	for (i = 0; i < AHEAD; i++) {
+		while ((ret = bgdma_network_combine(all.net, &sum)) == -EAGAIN)
+			require_is(0, bgdma_endpoint_wait(all.m.ep,
+					(int64_t)PATIENCE_NS));
+		require_is(0, ret);
+	}
+	if (!rank)
+		require_is(0, member_until(&all.m, sums_came, &all));
+	return modules_close(&all);
+}
+
+TEST(dp4_who_is_ahead_in_a_collective_sleeps_until_there_is_room)
+{
+	partition_new("8x1x1", "");
+	EXPECT_TRUE(job_run(2, ahead, NULL, -1));
+}
+
 /* ---- What is no good ---------------------------------------------------- */
 
 static bool a_trouble_came(void *arg)

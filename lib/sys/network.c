@@ -286,6 +286,11 @@ static int combine(struct bgdma_network *net, const struct operation *op,
 		ret = bgdma_tree_allreduce(net->fifo, &attr);
 	if (ret)
 		bgdma_counter_add(net->ended, -1);
+	/* No packet tells of room in this FIFO. */
+	if (bgdma_unlikely(ret == -EAGAIN)) {
+		again_note(net->ep);
+		nap_ask(net->ep);
+	}
 	return ret || a->more ? ret : fifo_submit(net->ep, net->fifo);
 }
 
