@@ -1065,7 +1065,8 @@ struct bgdma_group_unbind {
  *	0 is the root; the children of r are 2 r + 1 and 2 r + 2
  * @packet: bytes of payload of a packet, BGDMA_CLASS_PACKET_MIN to
  *	BGDMA_PACKET_MAX, a multiple of 16; 0: BGDMA_PACKET_MAX
- * @window: packets that the class keeps, 1 to BGDMA_CLASS_WINDOW_MAX; 0: 16
+ * @window: packets that the class keeps, a power of two, up to BGDMA_CLASS_WINDOW_MAX;
+ *	0: 16
  *
  * All members bind a class before the first uses it: a packet for a class that is
  * not bound is refused, and breaks that of its sender. Only the parent and the
