@@ -263,6 +263,55 @@ TEST_F(data, x3_who_does_not_hear_what_is_said_is_given_up)
 	kill_child(pid, SIGKILL);
 }
 
+#define WORDS	2600	/* more than are said to one who hears none */
+
+/* A frame of atomics that ask what was there: each is answered by a word. */
+static bool ask_words(int sock, struct data_frame *f, const struct bgdma_desc *d, uint32_t psn)
+{
+	uint32_t i;
+
+	data_new(f, 5, psn);
+	for (i = 0; i < PACKETS; i++)
+		add(f, d, 0, 8, 1);
+	return send_data(sock, f);
+}
+
+/*
+ * X-2: what is said to one who hears nothing, and asks on, is memory. It has an end, and
+ * no more is on its way than whoever hears it could keep.
+ */
+TEST_F_TIMEOUT(data, x2_what_nobody_hears_has_an_end, 300)
+{
+	struct bgdma_desc d = d_atomic(0, BGDMA_ATOMIC_ADD, BGDMA_ATOMIC_U64,
+				       BGDMA_NONE, 0, 0, 1);
+	uint32_t psn = FIRST, first, i;
+	struct data_frame word;
+	struct ack_frame a;
+
+	d.flags |= BGDMA_DESC_FETCH;
+	d.u.at.dst_region = self->e.mem.handle;
+	ASSERT_LE(0, grant(&self->e.n, BGDMA_KIND_REGION, self->e.mem.handle, WE,
+			   BGDMA_RIGHT_ATOMIC));
+	do {
+		ASSERT_TRUE(ask_words(self->sock, &self->f, &d, psn));
+		psn++;
+	} while (psn - FIRST < WORDS / PACKETS &&
+		 (psn % 64 || dealt(self->sock, 5, psn, &self->ack)));
+	EXPECT_GT(WORDS / PACKETS, psn - FIRST);
+	EXPECT_LT(256 / PACKETS, psn - FIRST);
+	/* The first comes again; to one who hears most of what was sent more is said. */
+	ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &word, sizeof(word)));
+	EXPECT_EQ(BGDMA_FRAME_AGAIN, word.frame.flags & BGDMA_FRAME_AGAIN);
+	first = word.frame.psn;
+	ack_new(&a);
+	ASSERT_TRUE(send_ack(self->sock, &word, first + 60, 0, &a));
+	for (i = 0; i < 4 && word.frame.flags & BGDMA_FRAME_AGAIN; i++)
+		ASSERT_TRUE(next_frame(self->sock, BGDMA_FRAME_DATA, &word,
+				       sizeof(word)));
+	EXPECT_EQ(0, word.frame.flags & BGDMA_FRAME_AGAIN);
+	EXPECT_GE(256, word.frame.psn - first);
+}
+
 /*
  * Whether something was dealt with before, it does not know then; but each flow may
  * begin anew.

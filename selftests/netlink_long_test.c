@@ -125,6 +125,12 @@ static bool acknowledged(int sock, uint32_t tag, struct ack_frame *ack)
 	return false;
 }
 
+/* Some acknowledgment in that flow has come. */
+static bool answered(int sock, uint32_t tag, struct ack_frame *ack)
+{
+	return until(acknowledged(sock, tag, ack));
+}
+
 /* A frame that another is missing before: was it kept? Sent until that is told. */
 static bool kept(int sock, struct data_frame *f, const struct bgdma_desc *d,
 		 uint16_t ctx, uint32_t tag)
@@ -184,6 +190,31 @@ TEST_F_TIMEOUT(longer, x2_what_is_kept_has_an_end, 300)
 		ASSERT_TRUE(dealt(self->sock, 7, FIRST + i + 1, &self->ack));
 		EXPECT_TRUE(all_bytes(self->e.mem.p, 8, (uint8_t)(0x40 + i)));
 	}
+}
+
+#define HEADS	18000	/* frames of 4 KiB, each the next of its flow: more than is kept */
+
+/*
+ * X-2: frames that wait for room at their target are no more than others leave; they
+ * come again when there is room.
+ */
+TEST_F_TIMEOUT(longer, x2_what_waits_for_room_is_let_go_of, 300)
+{
+	struct bgdma_desc d = put_to(&self->e.mem, 0, 4096), m;
+	struct data_frame *f = &self->f;
+	uint32_t i;
+
+	m = d_memfifo(0, self->e.rec.id, BGDMA_NONE, 0, 4096);
+	for (i = 0; i < HEADS; i++) {
+		data_new(f, 100 + i, FIRST);
+		add(f, &m, 0, 4096, 0x33);
+		ASSERT_TRUE(send_data(self->sock, f));
+		if (i % 16 == 0)
+			ASSERT_TRUE(answered(self->sock, 100 + i, &self->ack));
+	}
+	EXPECT_EQ(BGDMA_WIRE_NOT_READY, self->ack.ack.state);
+	for (i = 0; i < 4; i++)
+		EXPECT_TRUE(kept(self->sock, f, &d, 1, i));
 }
 
 /* In a partition of its own, in a network namespace of its own. */

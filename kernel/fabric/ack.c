@@ -224,6 +224,7 @@ static bool bgdma_tx_dealt(struct bgdma_tx_flow *flow, u32 cum)
 	u32 n = 0, span;
 
 	lockdep_assert_held(&flow->tx->lock);
+	flow->tx->acker = flow->kernel;
 	while ((skb = skb_peek(&flow->unacked)) &&
 	       !bgdma_psn_before(cum, bgdma_frame_cb(skb)->psn +
 				 bgdma_frame_cb(skb)->span)) {
@@ -348,7 +349,9 @@ static void bgdma_tx_acked(struct bgdma_tx_flow *flow,
 	    !bgdma_psn_before(flow->acks, le32_to_cpu(f->first)))
 		return;
 	flow->acks = le32_to_cpu(f->first);
-	flow->heard = bgdma_ether_now(tx->ether);
+	/* Who hears what the kernel itself says does not let it wait. */
+	if (tx->sent || cum != before)
+		flow->heard = bgdma_ether_now(tx->ether);
 	flow->kernel = le64_to_cpu(f->kernel);
 	if (tx->s)
 		bgdma_tx_results(flow, f);
@@ -389,6 +392,7 @@ static void bgdma_tx_acked(struct bgdma_tx_flow *flow,
 		bgdma_frame_cb(skb_peek(&flow->unacked))->parts &= ~1ULL;
 		bgdma_tx_again(flow, skb_peek(&flow->unacked));
 	}
+	bgdma_voice_go_on(flow);
 }
 
 static struct bgdma_tx_flow *bgdma_tx_find(struct bgdma_flows *flows,

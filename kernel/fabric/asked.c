@@ -165,7 +165,7 @@ void bgdma_asked_ended(struct bgdma_tx *tx, const struct bgdma_sent *sent)
 		if (sent->code)
 			bgdma_asked_over(parting, asked);
 		else
-			asked->kernel = bgdma_way_kernel(tx->ether, asked->rank);
+			asked->kernel = tx->acker;
 		break;
 	}
 unlock:

@@ -155,6 +155,7 @@ struct bgdma_room {
  * @issued: descriptors that have begun
  * @held: flows that go to where there is no room
  * @failing: some of @sent have failed, and end when the FIFO shows no other
+ * @acker: kernel that has dealt with what is being taken off
  * @met: whom the last transfer came to, by bgdma_sent_whom(); 0: none did
  * @ready: frames to be handed to links
  * @spare: frames that are not in use
@@ -187,6 +188,7 @@ struct bgdma_tx {
 	u64 issued;
 	u32 held;
 	bool failing;
+	u64 acker;
 	u64 met;
 	struct sk_buff_head ready;
 	struct sk_buff_head spare;
@@ -240,6 +242,7 @@ struct bgdma_flow_key {
  * @stopped: the receiver has no room
  * @credit: of numbers that may be sent again because of what he says
  * @sent: when the last frame was sent, in us
+ * @last: likewise, in jiffies
  * @row: frames up to that one of which each came close behind the one before, and
  *	none of its stream went elsewhere
  * @need: one more than so many of these are few
@@ -258,6 +261,7 @@ struct bgdma_flow_key {
  * @unheard: of the voice: what was said was given up, and its kernel is to be, too
  * @whom: that kernel, or 0: no way led there
  * @vow: of the voice: shared with what was promised by it, or NULL
+ * @later: likewise: frames for which there is no room on the way
  * @stays: likewise: remote descriptors came from there that may be refused
  * @rcu: found under RCU
  */
@@ -280,6 +284,7 @@ struct bgdma_tx_flow {
 	bool stopped;
 	u32 credit;
 	u32 sent;
+	unsigned long last;
 	u16 row;
 	u16 need;
 	bool quiet;
@@ -297,6 +302,7 @@ struct bgdma_tx_flow {
 	bool unheard;
 	u64 whom;
 	struct bgdma_vow *vow;
+	struct sk_buff_head later;
 	bool stays;
 	struct rcu_head rcu;
 };
@@ -359,6 +365,8 @@ static inline struct bgdma_frame_cb *bgdma_frame_cb(struct sk_buff *skb)
  * @due: an ACK is
  * @held: the last one left out frames that had arrived
  * @gone: nothing more is kept
+ * @let_go: frames that were kept are not any more, since the target has no room
+ * @apart: the first frame is not in @bytes
  * @packet: of the first frame, that is next; owner
  * @done: bytes of its payload before that one; owner
  * @piece: bytes of that packet that have landed; owner
@@ -392,6 +400,8 @@ struct bgdma_rx_flow {
 	bool due;
 	bool held;
 	bool gone;
+	bool let_go;
+	bool apart;
 	u32 packet;
 	u32 done;
 	u32 piece;
@@ -426,6 +436,7 @@ struct bgdma_rx_flow {
  * @txs: all struct bgdma_tx
  * @voice: what we have to say ourselves
  * @unheard: some of its flows are
+ * @said: frames of it that were not heard
  * @n_rx: so many
  * @kept: bytes of frames that their ends keep
  * @n_ghosts: stand-ins of contexts behind the links
@@ -452,6 +463,7 @@ struct bgdma_flows {
 	struct list_head txs;
 	struct bgdma_tx *voice;
 	bool unheard;
+	atomic_long_t said;
 	u32 n_rx;
 	atomic_long_t kept;
 	u32 n_ghosts;
@@ -483,6 +495,12 @@ extern struct workqueue_struct *bgdma_flow_wq;
 extern u32 bgdma_flow_seed;
 
 /* ghost.c */
+/* May who has so much have so much more? @all of them have @of. */
+static inline bool bgdma_share(long has, long more, long all, long of)
+{
+	return has + more <= of - all;
+}
+
 u64 bgdma_ghost_kernel(const struct bgdma_ctx *ctx);
 bool bgdma_ghost_over(struct bgdma_flows *flows, u64 kernel,
 		      const struct bgdma_flow_key *key, u32 session);
@@ -541,6 +559,7 @@ void bgdma_inbox_end(struct bgdma_flows *flows);
 void bgdma_inbox_init(void);
 
 /* idle.c */
+void bgdma_idle_over(struct bgdma_tx_flow *flow, const struct sk_buff *skb);
 void bgdma_idle_begin(struct bgdma_flows *flows);
 void bgdma_idle_end(struct bgdma_flows *flows);
 
@@ -630,6 +649,7 @@ bool bgdma_vow_kept(const struct bgdma_tx_flow *flow);
 /* voice.c */
 bool bgdma_voice_new(struct bgdma_flows *flows);
 void bgdma_voice_unheard(struct bgdma_tx_flow *flow);
+void bgdma_voice_go_on(struct bgdma_tx_flow *flow);
 struct sk_buff *bgdma_voice_promise(struct bgdma_ether *ether, u32 dst);
 bool bgdma_voice_answer(const struct bgdma_ctx *from,
 			const struct bgdma_answer *answer);
@@ -641,6 +661,8 @@ void bgdma_voice_fetched(struct bgdma_rx_flow *flow,
 struct bgdma_parting *bgdma_parting_get(struct bgdma_ctx *ctx, gfp_t gfp);
 void bgdma_parting_put(struct bgdma_parting *parting);
 void bgdma_parting_left(struct bgdma_ctx *ctx);
+
+/* hear.c */
 int bgdma_hear(struct bgdma_rx_flow *flow, const struct bgdma_wire_packet *p,
 	       const void *payload);
 

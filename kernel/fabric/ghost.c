@@ -27,12 +27,6 @@
 
 static atomic_long_t bgdma_rx_kept_all;
 
-/* May who has so much have so much more? @all of them have @of. */
-static bool bgdma_share(long has, long more, long all, long of)
-{
-	return has + more <= of - all;
-}
-
 /**
  * struct bgdma_home - a kernel where contexts live that have sent something
  * @node: in flows.homes

@@ -26,6 +26,32 @@
  */
 #define BGDMA_IDLE_LOST		(2UL * 3600 * HZ)
 
+/**
+ * bgdma_idle_over() - a frame is about to go
+ * @flow: by which
+ * @skb: frame
+ *
+ * Some flows stay here however idle they are. The other end of one may be gone after so
+ * long, and whoever began it anew there would count acknowledgments from the beginning,
+ * which here were old: both begin anew. In the middle of a transfer that end stays.
+ *
+ * Context: tx.lock held.
+ */
+void bgdma_idle_over(struct bgdma_tx_flow *flow, const struct sk_buff *skb)
+{
+	const struct bgdma_wire_packet *p =
+		(const void *)((const struct bgdma_frame *)skb->data + 1);
+	unsigned long before = flow->last;
+
+	lockdep_assert_held(&flow->tx->lock);
+	flow->last = jiffies;
+	if (likely(time_before(jiffies, before + BGDMA_IDLE_LOST / 2)) ||
+	    !skb_queue_empty(&flow->unacked) || (flow->tx->sent && p->offset))
+		return;
+	flow->session = atomic_inc_return(&flow->tx->ether->flows->session);
+	flow->acks = 0;
+}
+
 /* Does the other end know all, and we all that it found? */
 static bool bgdma_idle(const struct bgdma_tx_flow *flow)
 {

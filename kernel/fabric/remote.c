@@ -472,15 +472,18 @@ static bool bgdma_remote_untold(const struct bgdma_stream *s)
  */
 bool bgdma_remote_tells(struct bgdma_stream *s)
 {
-	struct bgdma_tx *tx = s->tx;
 	bool full = false, ready = true;
+	struct bgdma_flow_key key;
+	struct bgdma_tx *tx;
 
-	if (!tx)
-		return bgdma_remote_tx(s);
+	if (!s->tx && !bgdma_remote_tx(s))
+		return false;
+	tx = s->tx;
+	key = bgdma_remote_key(s, le32_to_cpu(s->x.desc.dst_rank));
 	spin_lock(&tx->lock);
 	if (bgdma_remote_untold(s)) {
 		full = tx->head - tx->tail >= BGDMA_SENT_BEGIN;
-		ready = bgdma_tx_provide(tx, 1, 0);
+		ready = bgdma_tx_flow(tx, &key) && bgdma_tx_provide(tx, 1, 0);
 	}
 	spin_unlock(&tx->lock);
 	if (full)

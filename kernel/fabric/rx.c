@@ -138,16 +138,26 @@ static void bgdma_rx_insert(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 	__skb_queue_head(&flow->queue, skb);
 }
 
-/* Is there room for it? The next one always has. */
-static bool bgdma_rx_fits(const struct bgdma_rx_flow *flow,
-			  const struct sk_buff *skb, u32 ahead)
+/*
+ * Is there room for it? The next one always has, but where it would wait for its target
+ * and too much is kept already: it is offered again.
+ */
+static bool bgdma_rx_fits(struct bgdma_rx_flow *flow, const struct sk_buff *skb,
+			  u32 ahead)
 {
-	u32 most = test_bit(BGDMA_STREAM_PARKED, &flow->s.flags) ?
-		BGDMA_RX_PARKED_BYTES : BGDMA_RX_BYTES;
+	bool parked = test_bit(BGDMA_STREAM_PARKED, &flow->s.flags);
+	u32 most = parked ? BGDMA_RX_PARKED_BYTES : BGDMA_RX_BYTES;
 
-	return !ahead ||
-	       (flow->bytes + skb->truesize <= most &&
-		bgdma_ghost_keeps(flow, skb->truesize));
+	lockdep_assert_held(&flow->lock);
+	if (!ahead && !parked)
+		return true;
+	if (ahead && flow->bytes + skb->truesize > most)
+		return false;
+	if (bgdma_ghost_keeps(flow, skb->truesize))
+		return true;
+	if (!ahead)
+		flow->let_go = true;
+	return false;
 }
 
 /* What it keeps more, or less. */
@@ -329,7 +339,9 @@ static void bgdma_rx_done(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 {
 	spin_lock(&flow->lock);
 	__skb_unlink(skb, &flow->queue);
-	bgdma_rx_kept(flow, -(int)skb->truesize);
+	if (!flow->apart)
+		bgdma_rx_kept(flow, -(int)skb->truesize);
+	flow->apart = false;
 	bgdma_window_done(flow->have, &flow->next, bgdma_rx_span(skb), dealt);
 	/* Who was told that a frame has arrived, but no more, waits for more. */
 	if (!dealt || flow->held ||
@@ -341,6 +353,53 @@ static void bgdma_rx_done(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 	flow->piece = 0;
 	flow->checked = false;
 	kfree_skb(skb);
+}
+
+/* Have some packets of the first frame been delivered, which would come twice? */
+static bool bgdma_rx_begun(const struct bgdma_rx_flow *flow)
+{
+	return flow->packet || flow->piece;
+}
+
+/*
+ * What a flow keeps whose target has no room is in the way of others, if it is much in
+ * all. So it lets go of that, and is offered it again; but for a frame of which some was
+ * delivered, which is not counted then: there is one of each flow at most.
+ */
+static void bgdma_rx_let_go(struct bgdma_rx_flow *flow)
+{
+	struct sk_buff *first = NULL;
+
+	spin_lock(&flow->lock);
+	if (bgdma_ghost_keeps(flow, 0) || flow->apart)
+		goto unlock;
+	if (bgdma_rx_begun(flow))
+		first = __skb_dequeue(&flow->queue);
+	__skb_queue_purge(&flow->queue);
+	bgdma_rx_kept(flow, -(int)flow->bytes);
+	bitmap_zero(flow->have, BGDMA_RX_WINDOW);
+	flow->let_go = true;
+	flow->due = true;
+	if (first) {
+		flow->apart = true;
+		__skb_queue_head(&flow->queue, first);
+		bitmap_set(flow->have, 0, bgdma_rx_span(first));
+	} else {
+		flow->checked = false;
+	}
+unlock:
+	spin_unlock(&flow->lock);
+}
+
+/* Who was let go of is told that there is room again: he has nothing else from us. */
+static void bgdma_rx_resume(struct bgdma_rx_flow *flow)
+{
+	spin_lock(&flow->lock);
+	if (!test_bit(BGDMA_STREAM_PARKED, &flow->s.flags)) {
+		flow->let_go = false;
+		flow->due = true;
+	}
+	spin_unlock(&flow->lock);
 }
 
 /* A transfer was refused: s->x says which, and why. */
@@ -434,6 +493,8 @@ long bgdma_rx_turn(struct bgdma_stream *s, long budget)
 	struct sk_buff *skb;
 	int ret = BGDMA_STEP_DONE;
 
+	if (unlikely(READ_ONCE(flow->let_go)))
+		bgdma_rx_resume(flow);
 	while (budget > 0 && !bgdma_rx_halted(s) &&
 	       (skb = bgdma_rx_first(flow))) {
 		if (!flow->checked && !bgdma_frame_intact(skb)) {
@@ -446,6 +507,8 @@ long bgdma_rx_turn(struct bgdma_stream *s, long budget)
 			break;
 		bgdma_rx_done(flow, skb, true);
 	}
+	if (ret == BGDMA_STEP_WAIT)
+		bgdma_rx_let_go(flow);
 	if (READ_ONCE(flow->due) || ret == BGDMA_STEP_WAIT)
 		bgdma_rx_ack(flow, s->pooled);
 	return budget;

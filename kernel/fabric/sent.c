@@ -369,8 +369,11 @@ void bgdma_sent_orphan(struct bgdma_tx *tx)
 	lockdep_assert_held(&tx->lock);
 	for (i = tx->tail; i != tx->head; i++) {
 		sent = bgdma_sent_at(tx, i);
-		if (sent->asked && !sent->ended)
-			bgdma_asked_ended(tx, sent);
+		if (!sent->asked || sent->ended)
+			continue;
+		tx->acker = bgdma_way_kernel(tx->ether,
+					     le32_to_cpu(sent->desc.dst_rank));
+		bgdma_asked_ended(tx, sent);
 	}
 }
 

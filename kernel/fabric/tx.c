@@ -225,6 +225,7 @@ void bgdma_tx_close(struct bgdma_tx_flow *flow)
 		return;
 	flow->open = NULL;
 	list_del_init(&flow->open_node);
+	bgdma_idle_over(flow, skb);
 	cb = bgdma_frame_cb(skb);
 	tx->many = cb->packets == cb->room;
 	f = (void *)skb->data;
@@ -379,6 +380,7 @@ static void bgdma_tx_fail(struct bgdma_tx_flow *flow, u32 code, u64 offset,
 			bgdma_sent_lost(tx, skb, code, offset, bound);
 		kfree_skb(skb);
 	}
+	__skb_queue_purge(&flow->later);
 	flow->una = flow->next;
 	flow->session = atomic_inc_return(&tx->ether->flows->session);
 	flow->kernel = bgdma_way_kernel(tx->ether, flow->key.dst);
@@ -553,8 +555,10 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 	flow->shrunk = flow->next;
 	flow->limit = BGDMA_RX_WINDOW;
 	flow->cwnd = BGDMA_CWND_FIRST * 16;
+	flow->last = jiffies;
 	flow->heard = bgdma_ether_now(tx->ether);
-	skb_queue_head_init(&flow->unacked);
+	__skb_queue_head_init(&flow->unacked);
+	__skb_queue_head_init(&flow->later);
 	INIT_LIST_HEAD(&flow->open_node);
 	INIT_DELAYED_WORK(&flow->timer, bgdma_tx_timer);
 	hrtimer_init(&flow->gap, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
@@ -629,7 +633,8 @@ void bgdma_tx_flow_end(struct bgdma_tx_flow *flow)
 	hrtimer_cancel(&flow->patience);
 	cancel_delayed_work_sync(&flow->timer);
 	kfree_skb(flow->open);
-	skb_queue_purge(&flow->unacked);
+	__skb_queue_purge(&flow->unacked);
+	__skb_queue_purge(&flow->later);
 	list_del(&flow->open_node);
 	list_del(&flow->node);
 	call_rcu(&flow->rcu, bgdma_tx_flow_free);

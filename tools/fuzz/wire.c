@@ -119,7 +119,7 @@ static bool told_frame(const struct bgdma_frame *f, uint32_t payload)
 	return bytes == payload;
 }
 
-/* What arrive.c and voice.c have room for, and what they count on. */
+/* What arrive.c and hear.c have room for, and what they count on. */
 static void relied_on(const struct bgdma_frame *f)
 {
 	const struct bgdma_wire_packet *p = (const void *)(f + 1);
