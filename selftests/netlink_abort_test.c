@@ -211,6 +211,16 @@ TEST_F(data, x3_they_fail_before_they_are_sent)
 	}
 }
 
+/* Nothing of its FIFO has left this kernel before, and nothing of it will. */
+TEST_F(data, x3_the_first_of_all_fails_before_it_is_sent)
+{
+	struct bgdma_desc bad = d_put(WE, self->e.mem.handle, PAIR_BYTES, 3, 0, 8);
+
+	bad.rec_ctr = 5;
+	EXPECT_EQ(BGDMA_E_BOUNDS, outcome(&self->e.inj, inject(&self->e.inj, &bad)));
+	EXPECT_TRUE(heard_of_end(self->sock, &self->ack));
+}
+
 /* We take two frames at most, and say nothing for longer than the timeout. */
 static int close_window(struct link *l)
 {
