@@ -221,6 +221,69 @@ TEST_F(coll, dp8_x3_one_leaves_before_the_others_are_done)
 	}
 }
 
+/* ---- What he had sent before -------------------------------------------- */
+
+#define MANY	100	/* more than one progress takes */
+
+static int take(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	(void)rank;
+	(void)packet;
+	++*(int *)arg;
+	return 0;
+}
+
+/* The root has written to one who is gone before it reads what that one wrote. */
+static int gathers_late(uint32_t rank, uint32_t size, void *arg)
+{
+	int taken = 0, i;
+	struct bgdma_send_attr send = { .type = BGDMA_POINT_TO_POINT };
+	const struct bgdma_operation_attr operation = {
+		.module = "test", .name = "more", .packet = take, .arg = &taken,
+	};
+	struct bgdma_collective what = {
+		.kind = BGDMA_GATHER, .algorithm = BGDMA_LINEAR,
+		.bytes = sizeof(rank), .root = 1, .in = &rank,
+	};
+	uint32_t got[2] = { 0 };
+	struct caller c = { 0 };
+
+	(void)arg;
+	require_is(0, member_open(&c.m, NULL));
+	require_is(0, bgdma_coll_create(&c.coll, c.m.ep, c.m.job));
+	require_is(0, bgdma_operation_register(c.m.ep, &operation,
+					       &send.operation));
+	require_is(0, bgdma_endpoint_commit(c.m.ep, NULL));
+	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
+	what.out = got;
+	place(0, size);
+	if (rank == 0) {
+		send.dest = 1;
+		for (i = 0; i < MANY; i++)
+			require_is(0, bgdma_endpoint_send(c.m.ep, &send));
+		require_is(0, bgdma_coll_run(c.group, &what));
+		bgdma_coll_group_destroy(c.group);
+		require_is(0, member_leave(&c.m));
+		place(1, size);
+		return 0;
+	}
+	place(1, size);
+	require_is(0, bgdma_endpoint_send(c.m.ep, &send));
+	/* Until that has failed. */
+	usleep(100000);
+	require_is(0, bgdma_coll_run(c.group, &what));
+	require(taken == MANY && got[0] == 0 && got[1] == 1);
+	require_is(-EHOSTDOWN, bgdma_coll_run(c.group, &what));
+	bgdma_coll_group_destroy(c.group);
+	return member_leave(&c.m);
+}
+
+TEST_F(coll, x3_what_one_who_left_had_sent_counts)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, gathers_late, NULL, -1));
+}
+
 /* ---- Two that lost each other -------------------------------------------- */
 
 /* The first two enter no barrier any more; the third, who is in one, reaches both. */

@@ -54,4 +54,49 @@ TEST(x3_msg_who_left_has_received)
 	}
 }
 
+/* ---- What he had sent before -------------------------------------------- */
+
+#define MANY	200U	/* more than one progress takes */
+
+/* Who looks late has written to one who is gone before he reads what that one wrote. */
+static int sends_and_leaves(uint32_t rank, uint32_t size, void *arg)
+{
+	struct talker t = { 0 };
+	struct left *l = arg;
+	uint32_t i, word;
+	int ret;
+
+	(void)size;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	if (rank == 0) {
+		for (i = 0; i < MANY; i++)
+			require_is(0, bgdma_msg_send(t.msg, &i, sizeof(i), 1, 1,
+						     0));
+		ret = member_leave(&t.m);
+		l->sent = true;
+		return ret;
+	}
+	while (!l->sent)
+		usleep(1000);
+	require_is(0, bgdma_msg_send(t.msg, &rank, sizeof(rank), 0, 1, 0));
+	/* Until that has failed. */
+	usleep(100000);
+	for (i = 0; i < MANY; i++) {
+		require_is(0, bgdma_msg_recv(t.msg, &word, sizeof(word), 0, 1,
+					     0, NULL));
+		require(word == i);
+	}
+	require_is(-EHOSTDOWN, bgdma_msg_recv(t.msg, &word, sizeof(word), 0, 1,
+					      0, NULL));
+	return member_leave(&t.m);
+}
+
+TEST(x3_msg_of_one_who_left_all_is_received)
+{
+	struct left *l = shared(sizeof(*l));
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, sends_and_leaves, l, -1));
+}
+
 TEST_HARNESS_MAIN

@@ -98,13 +98,15 @@ BGDMA_API int bgdma_endpoint_grant(struct bgdma_endpoint *ep, uint32_t kind,
  * bgdma_endpoint_break() - something between us and a process was lost
  * @ep: endpoint, committed
  * @why: of a transfer of a module's own, which failed: @code, @peer_rank, @peer_ctx
- *	and, of a message to many, @offset. Nothing happens but with BGDMA_E_LINK_DOWN
- *	and BGDMA_E_TIMEOUT
+ *	and, of a message to many, @offset. Nothing happens but with BGDMA_E_LINK_DOWN,
+ *	BGDMA_E_TIMEOUT, BGDMA_E_NO_PEER and BGDMA_E_PEER_DOWN
  *
  * The endpoint breaks with the process that did not get it, see
  * BGDMA_TROUBLE_PEER_DOWN; of a message to many, with those of the node that did not
  * answer. It does so by itself for what it sends, and for each event of its context
  * that has such a code: this is for where there may have been no room for an event.
+ * Where nobody is there any more it has found one to be dead. Modules are told when what
+ * he sent before has been taken, not by this call.
  *
  * Thread safety: as the endpoint.
  * Return: modules are told of that process, or were before; false: nobody knows which.

@@ -19,12 +19,9 @@ static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
 {
 	struct bgdma_coll *coll = arg;
 
-	if (info->rank >= bgdma_endpoint_size(coll->ep))
-		return;
-	if (info->trouble == BGDMA_TROUBLE_PEER_DOWN ||
-	    (info->trouble == BGDMA_TROUBLE_LOST &&
-	     (info->code == BGDMA_E_NO_PEER ||
-	      info->code == BGDMA_E_PEER_DOWN)))
+	/* What was lost on the way to the dead says nothing of what he had sent. */
+	if (info->rank < bgdma_endpoint_size(coll->ep) &&
+	    info->trouble == BGDMA_TROUBLE_PEER_DOWN)
 		coll_fail(coll, info->rank);
 }
 

@@ -201,6 +201,12 @@ void coll_fail(struct bgdma_coll *coll, uint32_t rank)
 	bgdma_endpoint_wake(coll->ep);
 }
 
+void group_misses(struct bgdma_coll_group *g, uint32_t number)
+{
+	if (g->dead == BGDMA_STRANGER)
+		g->dead = g->member[number];
+}
+
 static struct bgdma_coll_group *group_find(struct bgdma_coll *coll,
 					   uint64_t serial)
 {
@@ -280,25 +286,6 @@ int on_gone(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 
 /* ---- The FIFO ---------------------------------------------------------- */
 
-/* Whose death, or unreachability, it was; of those the endpoint tells us. */
-static bool fifo_missed(struct bgdma_coll *coll, const struct bgdma_record *why)
-{
-	uint32_t rank, size = bgdma_endpoint_size(coll->ep);
-	const struct bgdma_peer *peer;
-
-	if (why->code != BGDMA_E_NO_PEER && why->code != BGDMA_E_PEER_DOWN)
-		return bgdma_endpoint_break(coll->ep, why);
-	for (rank = 0; rank < size; rank++) {
-		peer = bgdma_endpoint_peer(coll->ep, rank);
-		if (peer->node == why->peer_rank &&
-		    peer->ctx == why->peer_ctx) {
-			coll_fail(coll, rank);
-			return true;
-		}
-	}
-	return false;
-}
-
 /* Who waits for something hears of it now, others when they ask. */
 static void group_fail(struct bgdma_coll_group *g)
 {
@@ -345,7 +332,7 @@ int counter_failure(struct bgdma_coll_group *g, struct bgdma_counter *counter)
 		const struct bgdma_peer *peer = peer_of(g, i);
 
 		if (peer->node == why.peer_rank && peer->ctx == why.peer_ctx)
-			coll_fail(g->coll, g->member[i]);
+			group_misses(g, i);
 	}
 	return -EHOSTDOWN;
 }
@@ -357,7 +344,8 @@ void fifo_failed(struct bgdma_coll *coll)
 
 	(void)bgdma_inj_error(coll->fifo, &why);
 	(void)bgdma_inj_clear_error(coll->fifo, 0);
-	if (fifo_missed(coll, &why) || put_missed(coll, &why))
+	/* Of whom it was for the endpoint tells us, if there is nobody any more. */
+	if (bgdma_endpoint_break(coll->ep, &why) || put_missed(coll, &why))
 		return;
 	for (g = coll->groups; g; g = g->next)
 		group_fail(g);

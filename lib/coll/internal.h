@@ -235,7 +235,10 @@ int plain_build(struct bgdma_coll_group *g, const struct card *cards);
 bgdma_packet_fn on_gone;
 /* What a member said counts. */
 void gone_take(struct bgdma_coll_group *g);
+/* A process has gone, and all that it had sent before was taken. */
 void coll_fail(struct bgdma_coll *coll, uint32_t rank);
+/* A collective failed for want of a member, who may have sent something for others. */
+void group_misses(struct bgdma_coll_group *g, uint32_t number);
 /* Whom a process that gives up says it was for: -EBADMSG: nobody. */
 int dead_read(const struct bgdma_coll *coll, uint32_t rank, __le32 wire,
 	      uint32_t *dead);

@@ -119,7 +119,7 @@ void act_done(struct act *act, int result)
 		/* Who hears that we stop hears why. */
 		if (result == -EHOSTDOWN &&
 		    (act->kind == ACT_SEND || act->kind == ACT_RECV))
-			coll_fail(r->group->coll, r->group->member[act->peer]);
+			group_misses(r->group, act->peer);
 		coll_stop(r->group, result);
 	}
 	if (!r->pending)

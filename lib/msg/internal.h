@@ -12,6 +12,7 @@
 #include <bgdma/rendezvous.h>
 
 #include "../attr.h"
+#include "../code.h"
 #include "match.h"
 
 /* What a message takes of its sender's part of our memory, beside its bytes. */

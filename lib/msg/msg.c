@@ -157,11 +157,16 @@ static void peer_end(struct bgdma_msg *msg, uint32_t rank, int error)
 	receives_fail(msg, rank, error);
 }
 
-/* A message or credit that nobody sends again: what follows is not to overtake it. */
-static bool is_ours(const struct bgdma_msg *msg,
+/*
+ * A message or credit that nobody sends again: what follows is not to overtake it. But
+ * of a death PEER_DOWN tells, behind all that was sent before.
+ */
+static bool is_lost(const struct bgdma_msg *msg,
 		    const struct bgdma_trouble_info *info)
 {
-	return info->type == BGDMA_POINT_TO_POINT &&
+	return info->trouble == BGDMA_TROUBLE_LOST &&
+	       !code_is_death(info->code) &&
+	       info->type == BGDMA_POINT_TO_POINT &&
 	       (info->operation == msg->eager || info->operation == msg->give);
 }
 
@@ -175,7 +180,7 @@ static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
 	    (!info->operation || info->operation == msg->eager)) {
 		arriving_fail(msg, info->rank, -EIO);
 	} else if (info->trouble == BGDMA_TROUBLE_PEER_DOWN ||
-		   (info->trouble == BGDMA_TROUBLE_LOST && is_ours(msg, info))) {
+		   is_lost(msg, info)) {
 		peer_end(msg, info->rank, -EHOSTDOWN);
 	}
 }

@@ -80,7 +80,10 @@ bool peers_break(struct bgdma_endpoint *ep, const struct bgdma_record *why)
 	for (rank = 0; rank < ep->size; rank++) {
 		if (!is_missed(why, &ep->peer[rank].at))
 			continue;
-		peer_break(ep, rank, why->code);
+		if (code_is_death(why->code) && rank != ep->rank)
+			endpoint_peer_down(ep, rank);
+		else
+			peer_break(ep, rank, why->code);
 		any |= ep->peer[rank].down;
 	}
 	return any;
@@ -91,7 +94,8 @@ bool bgdma_endpoint_break(struct bgdma_endpoint *ep,
 {
 	bool any;
 
-	if (ep->state != STATE_COMMITTED || !code_is_outage(why->code))
+	if (ep->state != STATE_COMMITTED ||
+	    !(code_is_outage(why->code) || code_is_death(why->code)))
 		return false;
 	endpoint_lock(ep);
 	any = peers_break(ep, why);
