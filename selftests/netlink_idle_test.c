@@ -238,6 +238,22 @@ TEST_F_TIMEOUT(data, x2_what_might_have_been_said_is_forgotten, 3 * IDLE_S)
 	REFUSED(BGDMA_E_RIGHTS);
 }
 
+#define TRIES	5
+
+/* A slow kernel may lose it behind others. */
+static bool arrives(int sock, struct data_frame *f, struct ack_frame *ack)
+{
+	int i;
+
+	for (i = 0; i < TRIES; i++) {
+		if (!send_data(sock, f))
+			return false;
+		if (dealt(sock, f->frame.flow, f->frame.psn + 1, ack))
+			return !ack->frame.packets;
+	}
+	return false;
+}
+
 /* One context with as many flows as it likes leaves some for another. */
 TEST_F_TIMEOUT(data, x2_there_are_flows_for_all, 300)
 {
@@ -247,20 +263,18 @@ TEST_F_TIMEOUT(data, x2_there_are_flows_for_all, 300)
 	for (i = 0; i <= FLOWS_MAX; i++) {
 		data_new(&self->f, i, FIRST);
 		add(&self->f, &d, 0, 0, 0);
-		ASSERT_TRUE(send_data(self->sock, &self->f));
 		/* Frames that come faster are lost. */
-		if (i % 8 == 0 && i < FLOWS_MAX / 2)
-			ASSERT_TRUE(dealt(self->sock, i, FIRST + 1, &self->ack));
+		ASSERT_TRUE(i % 8 == 0 && i < FLOWS_MAX / 2 ?
+			    arrives(self->sock, &self->f, &self->ack) :
+			    send_data(self->sock, &self->f));
 	}
 	d = put_to(&self->e.mem, 0, 64);
 	for (i = 1; i < 4; i++) {
-		data_new(&self->f, 5, FIRST);
+		data_new(&self->f, 5 + i, FIRST);
 		self->f.frame.flow_ctx = (uint16_t)i;
 		add(&self->f, &d, 0, 64, (uint8_t)i);
 		/* The last of those before may still wait to be looked at. */
-		ASSERT_TRUE(send_data(self->sock, &self->f));
-		if (!dealt(self->sock, 5, FIRST + 1, &self->ack))
-			LANDS();
+		ASSERT_TRUE(arrives(self->sock, &self->f, &self->ack));
 		EXPECT_TRUE(all_bytes(self->e.mem.p, 64, (uint8_t)i));
 	}
 }
