@@ -212,7 +212,9 @@ BGDMA_API int bgdma_epoch_pieces_sized(struct bgdma_rma_epoch *epoch, bool put,
  * @pieces: pieces, each of them one put
  * @count: so many
  *
- * Return: as bgdma_epoch_put(), before any of them was begun.
+ * Return: as bgdma_epoch_put(), before any of them was begun; but where it waits for
+ * room callbacks run, and after one that closes the epoch or detaches memory some have
+ * been, in order.
  */
 static inline int bgdma_epoch_put_pieces(struct bgdma_rma_epoch *epoch,
 					 const struct bgdma_access_attr *attr,
@@ -378,7 +380,7 @@ bgdma_epoch_update_strided_sized(struct bgdma_rma_epoch *epoch,
  *	@local and @result of @attr
  * @count: so many
  *
- * Return: as bgdma_epoch_update(), before any of them was begun.
+ * Return: as bgdma_epoch_update(), with as many begun as of bgdma_epoch_put_pieces().
  */
 static inline int
 bgdma_epoch_update_pieces(struct bgdma_rma_epoch *epoch,

@@ -144,14 +144,14 @@ bool rma_channel_has_room(struct channel *ch)
 	return bgdma_inj_next(ch->fifo) - done <= ch->mask;
 }
 
-static int room_wait(struct bgdma_rma *rma, struct channel *ch)
+int rma_channel_room_wait(struct channel *ch)
 {
 	int ret = 0;
 
 	while (!ret && !rma_channel_has_room(ch)) {
 		ret = rma_channel_submit(ch);
 		if (!ret)
-			ret = rma_channel_wait(rma, ch,
+			ret = rma_channel_wait(ch->rma, ch,
 					       bgdma_inj_next(ch->fifo) -
 					       ch->mask);
 	}
@@ -164,16 +164,8 @@ int rma_channel_take(struct bgdma_rma_epoch *e, enum sent_kind kind,
 	struct channel *ch = e->ch;
 	uint64_t next = bgdma_inj_next(ch->fifo);
 	struct sent *sent = &ch->sent[next & ch->mask];
-	int ret;
 
-	/* What had the slot must have ended: its gets are read until then. */
-	if (bgdma_unlikely(next - ch->done > ch->mask)) {
-		ret = room_wait(e->rma, ch);
-		if (ret)
-			return ret;
-		next = bgdma_inj_next(ch->fifo);
-		sent = &ch->sent[next & ch->mask];
-	}
+	/* What had the slot has ended: its gets were read until then. */
 	*desc = bgdma_inj_reserve(ch->fifo);
 	if (bgdma_unlikely(!*desc))
 		return -ENODEV;

@@ -334,9 +334,10 @@ static int gate_send(struct bgdma_rma_epoch *e, enum bgdma_op op, uint8_t flags,
 {
 	struct bgdma_transfer t = bgdma__no_transfer();
 	struct bgdma_desc *desc;
-	int ret;
+	int ret = rma_channel_room(e->ch);
 
-	ret = rma_channel_take(e, SENT_GATE, 0, &desc);
+	if (bgdma_likely(!ret))
+		ret = rma_channel_take(e, SENT_GATE, 0, &desc);
 	if (ret)
 		return ret;
 	t.dest = e->node;

@@ -214,14 +214,26 @@ int rma_errno(uint32_t code);
 int rma_channel_create(struct bgdma_rma *rma, struct channel *ch,
 		       uint32_t index);
 uint64_t rma_channel_bytes(const struct bgdma_rma *rma);
+/* Whether there is a slot. What has ended is attributed then. */
+bool rma_channel_has_room(struct channel *ch);
+int rma_channel_room_wait(struct channel *ch);
+
 /*
- * The next slot, for a descriptor of an epoch: fill it, then submit. Waits for
- * room, which takes only engines, but for marks: so progress is made after a while.
+ * Wait for a slot, which takes only engines, but for marks: so progress is made after a
+ * while, and a callback may end what is going on. So this comes first, and then the
+ * question whether the access is possible. Between this and rma_channel_take() there is
+ * no progress, which could take the slot.
  */
+static inline int rma_channel_room(struct channel *ch)
+{
+	if (bgdma_likely(bgdma_inj_next(ch->fifo) - ch->done <= ch->mask))
+		return 0;
+	return rma_channel_room_wait(ch);
+}
+
+/* The next slot, for a descriptor of an epoch: fill it, then submit. There is room. */
 int rma_channel_take(struct bgdma_rma_epoch *e, enum sent_kind kind,
 		     uint32_t count, struct bgdma_desc **desc);
-/* Whether that would not wait. What has ended is attributed then. */
-bool rma_channel_has_room(struct channel *ch);
 /*
  * Send what is in the ring. A doorbell that could not be rung is rung again before a
  * wait: who was told that it failed would do the same twice.

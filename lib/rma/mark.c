@@ -40,9 +40,10 @@ static int mark_send(struct bgdma_rma_epoch *e, uint64_t number)
 		.word = (uint32_t)number, .flags = BGDMA_DESC_FENCE,
 	};
 	struct bgdma_desc *desc;
-	int ret;
+	int ret = rma_channel_room(e->ch);
 
-	ret = rma_channel_take(e, SENT_MARK, e->target, &desc);
+	if (!ret)
+		ret = rma_channel_take(e, SENT_MARK, e->target, &desc);
 	if (ret)
 		return ret;
 	desc = rget_describe(e, desc, 1, BGDMA_DESC_FENCE);

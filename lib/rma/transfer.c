@@ -65,6 +65,16 @@ static inline int access_check(const struct bgdma_rma_epoch *e,
 	return epoch_place(e, a->at, a->length, to);
 }
 
+/* When there is room for it. */
+static inline int access_place(const struct bgdma_rma_epoch *e,
+			       const struct bgdma_access_attr *a,
+			       struct bgdma_at *to)
+{
+	int ret = rma_channel_room(e->ch);
+
+	return bgdma_likely(!ret) ? access_check(e, a, to) : ret;
+}
+
 void request_make(struct bgdma_rma_epoch *e, struct bgdma_rma_request *request,
 		  bool get)
 {
@@ -107,7 +117,7 @@ int bgdma_epoch_put_sized(struct bgdma_rma_epoch *epoch,
 		return ret;
 	rma_lock(epoch->rma);
 	access_look(epoch);
-	ret = access_check(epoch, a, &to);
+	ret = access_place(epoch, a, &to);
 	if (bgdma_likely(!ret))
 		ret = put_one(epoch, a, to);
 	if (bgdma_likely(!ret)) {
@@ -178,11 +188,10 @@ static int rget_take(struct bgdma_rma_epoch *e, uint32_t count,
 	struct bgdma_desc *desc;
 	int ret;
 
-	ret = rma_channel_take(e, SENT_GET, count, &desc);
+	ret = rma_channel_take(e, (enum sent_kind)(SENT_GET + e->phase), count,
+			       &desc);
 	if (bgdma_unlikely(ret))
 		return ret;
-	/* Which may be another one than before the wait for room. */
-	e->ch->sent[(e->seq - 1) & e->ch->mask].kind += e->phase;
 	e->gets += count;
 	bgdma_counter_add(e->get, (int64_t)count);
 	*descs = rget_describe(e, desc, count, 0);
@@ -203,7 +212,7 @@ int bgdma_epoch_get_sized(struct bgdma_rma_epoch *epoch,
 		return ret;
 	rma_lock(epoch->rma);
 	access_look(epoch);
-	ret = access_check(epoch, a, &from);
+	ret = access_place(epoch, a, &from);
 	if (bgdma_likely(!ret))
 		ret = rget_take(epoch, 1, &get);
 	if (bgdma_likely(!ret)) {
@@ -252,16 +261,15 @@ static int row_access(const struct row *row, uint32_t i,
 	return 0;
 }
 
-/* All of them, before the first is begun. */
 static int row_check(const struct bgdma_rma_epoch *e, const struct row *row,
+		     uint32_t i, uint32_t end,
 		     const struct bgdma_access_attr *whole)
 {
 	struct bgdma_access_attr a;
 	struct bgdma_at to;
-	uint32_t i;
 	int ret = 0;
 
-	for (i = 0; !ret && i < row->count; i++) {
+	for (; !ret && i < end; i++) {
 		ret = row_access(row, i, whole, &a);
 		if (!ret)
 			ret = access_check(e, &a, &to);
@@ -279,8 +287,9 @@ static int row_put(struct bgdma_rma_epoch *e, const struct row *row,
 
 	for (i = 0; !ret && i < row->count; i++) {
 		(void)row_access(row, i, whole, &a);
-		(void)access_check(e, &a, &to);
-		ret = put_one(e, &a, to);
+		ret = access_place(e, &a, &to);
+		if (!ret)
+			ret = put_one(e, &a, to);
 	}
 	return ret;
 }
@@ -299,7 +308,12 @@ static int row_get(struct bgdma_rma_epoch *e, const struct row *row,
 		n = row->count - i;
 		if (n > BGDMA_RGET_DESC_MAX)
 			n = BGDMA_RGET_DESC_MAX;
-		ret = rget_take(e, n, &gets);
+		ret = rma_channel_room(e->ch);
+		/* All of them, or none is asked for. */
+		if (!ret)
+			ret = row_check(e, row, i, i + n, whole);
+		if (!ret)
+			ret = rget_take(e, n, &gets);
 		if (ret)
 			return ret;
 		for (k = 0; k < n; k++, i++) {
@@ -319,7 +333,8 @@ static int row_move(struct bgdma_rma_epoch *e, bool put, const struct row *row,
 
 	rma_lock(e->rma);
 	access_look(e);
-	ret = row_check(e, row, whole);
+	/* All of them, before the first is begun. */
+	ret = row_check(e, row, 0, row->count, whole);
 	if (!ret)
 		ret = put ? row_put(e, row, whole) : row_get(e, row, whole);
 	if (!ret && whole->request)

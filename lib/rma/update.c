@@ -234,6 +234,12 @@ static int scratch_atomic(struct bgdma_rma_epoch *e, unsigned int op, int type,
 	uint64_t seq = 0;
 	int ret;
 
+	ret = rma_channel_room(e->ch);
+	/* It may have been closed since the one before. */
+	if (!ret && (e->closing || !e->window))
+		ret = -ESHUTDOWN;
+	if (ret)
+		return ret;
 	e->ch->atomics++;
 	bits_write(scratch, *bits, bytes);
 	ret = atomic_inject(e, op, type, bytes, to, memory, compare,
@@ -340,10 +346,11 @@ static inline int update_place(const struct bgdma_rma_epoch *e,
 static int update_one(struct bgdma_rma_epoch *e,
 		      const struct bgdma_update_attr *a, uint32_t bytes)
 {
-	int ret, type = engine_type(a->type);
+	int type = engine_type(a->type), ret = rma_channel_room(e->ch);
 	struct bgdma_at to;
 
-	ret = update_place(e, a, bytes, &to);
+	if (bgdma_likely(!ret))
+		ret = update_place(e, a, bytes, &to);
 	if (bgdma_unlikely(ret))
 		return ret;
 	if (a->op == BGDMA_ATOMIC_CAS && !a->result.region)
