@@ -286,6 +286,18 @@ TEST_F(coll, x3_what_one_who_left_had_sent_counts)
 
 /* ---- Two that lost each other -------------------------------------------- */
 
+static int lose(struct caller *c, uint32_t rank)
+{
+	const struct bgdma_peer *peer = bgdma_endpoint_peer(c->m.ep, rank);
+	const struct bgdma_record why = {
+		.code = BGDMA_E_LINK_DOWN,
+		.peer_rank = peer->node, .peer_ctx = peer->ctx,
+	};
+
+	require(bgdma_endpoint_break(c->m.ep, &why));
+	return 0;
+}
+
 /* The first two enter no barrier any more; the third, who is in one, reaches both. */
 static int two_break(uint32_t rank, uint32_t size, void *arg)
 {
@@ -298,13 +310,7 @@ static int two_break(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, bgdma_coll_enter(c.group));
 	place(0, size);
 	if (rank == 0) {
-		const struct bgdma_peer *peer = bgdma_endpoint_peer(c.m.ep, 1);
-		const struct bgdma_record why = {
-			.code = BGDMA_E_LINK_DOWN,
-			.peer_rank = peer->node, .peer_ctx = peer->ctx,
-		};
-
-		require(bgdma_endpoint_break(c.m.ep, &why));
+		require_is(0, lose(&c, 1));
 		for (i = 0; i < 100; i++)
 			(void)bgdma_endpoint_progress(c.m.ep, 0);
 		require_is(-EHOSTDOWN, bgdma_coll_barrier(c.group));
@@ -325,6 +331,99 @@ TEST_F(coll, x3_who_waits_for_two_that_lost_each_other_hears_of_it)
 	memset(board, 0, sizeof(*board));
 	partition_new("2x2x1", "");
 	EXPECT_TRUE(job_run(3, two_break, NULL, -1));
+}
+
+#define SPLITS	4
+
+/* The first two wait for no cards any more, and are through before the third begins. */
+static int splits_in_vain(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_coll_group *g;
+	struct caller c = { 0 };
+	unsigned int i;
+
+	(void)arg;
+	require_is(0, open_world(&c));
+	place(0, size);
+	if (rank == 0)
+		require_is(0, lose(&c, 1));
+	if (rank < 2) {
+		/* Neither has a card of the other's. */
+		require(until(bgdma_endpoint_progress(c.m.ep, 0) >= 0 &&
+			      bgdma_coll_dead(c.group) == 1 - rank));
+		place(1, 2);
+	}
+	while (rank == 2 && load(&board->here[2]) < 2)
+		usleep(1000);
+	for (i = 0; i < SPLITS; i++)
+		require_is(-EHOSTDOWN, bgdma_coll_split(c.coll, NULL, &g));
+	place(2, size);
+	require_is(0, malformed(&c));
+	bgdma_coll_group_destroy(c.group);
+	return member_leave(&c.m);
+}
+
+TEST_F(coll, x3_who_gave_up_is_missed_at_no_later_split)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, splits_in_vain, NULL, -1));
+}
+
+/* In a callback, where it cannot wait. */
+static int split_here(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct bgdma_coll_group *g;
+	struct caller *c = arg;
+
+	(void)rank;
+	(void)packet;
+	require_is(-EDEADLK, bgdma_coll_split(c->coll, NULL, &g));
+	place(1, 1);
+	return 0;
+}
+
+/* The first gives up one, and is in the next, before the second begins either. */
+static int split_after_one_in_vain(uint32_t rank, uint32_t size, void *arg)
+{
+	struct caller c = { 0 };
+	struct bgdma_send_attr send = { .type = BGDMA_POINT_TO_POINT };
+	const struct bgdma_operation_attr operation = {
+		.module = "test", .name = "split", .packet = split_here, .arg = &c,
+	};
+	uint64_t x = 1;
+	int i;
+
+	(void)arg;
+	require_is(0, member_open(&c.m, NULL));
+	require_is(0, bgdma_coll_create(&c.coll, c.m.ep, c.m.job));
+	require_is(0, bgdma_operation_register(c.m.ep, &operation,
+					       &send.operation));
+	require_is(0, bgdma_endpoint_commit(c.m.ep, NULL));
+	place(0, size);
+	if (rank == 0) {
+		require_is(0, bgdma_endpoint_send(c.m.ep, &send));
+		require(until(bgdma_endpoint_progress(c.m.ep, 0) >= 0 &&
+			      load(&board->here[1])));
+	} else {
+		require(until(load(&board->here[1])));
+		/* Until it has said that it is in the next. */
+		for (i = 0; i < 200; i++) {
+			require(bgdma_endpoint_progress(c.m.ep, 0) >= 0);
+			usleep(1000);
+		}
+		require_is(-EIO, bgdma_coll_split(c.coll, NULL, &c.group));
+	}
+	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
+	require_is(0, bgdma_coll_allreduce(c.group, NULL, &x, 1, &sum));
+	require(x == size);
+	require_is(0, malformed(&c));
+	return caller_close(&c);
+}
+
+TEST_F(coll, x3_who_gave_up_one_split_is_in_the_next)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, split_after_one_in_vain, NULL, -1));
 }
 
 /* ---- An end in the middle ------------------------------------------------ */

@@ -89,8 +89,9 @@ BGDMA_API int bgdma_coll_split_sized(struct bgdma_coll *coll,
  *
  * Thread safety: any thread, one at a time in a process, and in the same order on
  * all processes.
- * Return: 0; -EHOSTDOWN a process of the job has died or left; -EINVAL; -ENOTCONN
- * not committed; -ENOSPC no counter is left, at this member or another; -ENOMEM.
+ * Return: 0; -EHOSTDOWN a process of the job has died or left; -EIO one of them gave
+ * this up; -EINVAL; -ENOTCONN not committed; -EDEADLK in a callback; -ENOSPC no counter
+ * is left, at this member or another; -ENOMEM.
  */
 static inline int bgdma_coll_split(struct bgdma_coll *coll,
 				   const struct bgdma_split_attr *attr,

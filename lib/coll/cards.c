@@ -4,7 +4,8 @@
  * the job knows of no deaths.
  *
  * A process ends a split only when it has all cards of it, and so nobody is more
- * than one split ahead of another: two tables are enough.
+ * than one split ahead of another: two tables are enough. But one that gave up, whose
+ * cards are not missed then.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,12 +20,14 @@ int cards_create(struct bgdma_coll *coll)
 	uint32_t size = bgdma_endpoint_size(coll->ep);
 	unsigned int i;
 
+	coll->ahead = calloc(size, sizeof(*coll->ahead));
+	if (!coll->ahead)
+		return -ENOMEM;
 	for (i = 0; i < 2; i++) {
 		struct cards *cards = &coll->cards[i];
 
 		cards->card = calloc(size, sizeof(*cards->card));
 		cards->came = calloc(size, sizeof(*cards->came));
-		cards->why = BGDMA_STRANGER;
 		if (!cards->card || !cards->came)
 			return -ENOMEM;
 	}
@@ -39,6 +42,39 @@ void cards_free(struct bgdma_coll *coll)
 		free(coll->cards[i].card);
 		free(coll->cards[i].came);
 	}
+	free(coll->ahead);
+}
+
+/* Whether he gave it up before we began it. */
+static bool is_ahead(const struct bgdma_coll *coll, uint32_t rank,
+		     uint32_t serial)
+{
+	const struct ahead *a = &coll->ahead[rank];
+
+	return a->next && (int32_t)(a->next - serial) > 0;
+}
+
+int card_gone(struct bgdma_coll *coll, uint32_t rank, uint64_t serial,
+	      uint32_t dead)
+{
+	struct ahead *a = &coll->ahead[rank];
+
+	/* One after the other; who has ended the group waits for nobody. */
+	if (serial < coll->splits)
+		return 0;
+	if (serial != (is_ahead(coll, rank, coll->splits) ? a->next :
+							    coll->splits))
+		return -EBADMSG;
+	*a = (struct ahead){ .next = (uint32_t)serial + 1, .why = dead };
+	return 0;
+}
+
+static void card_note(struct cards *cards, uint32_t rank,
+		      const struct card *card)
+{
+	cards->card[rank] = *card;
+	cards->came[rank] = true;
+	cards->here++;
 }
 
 /* Who gave up before we began is known; the other table is for the next one. */
@@ -47,15 +83,24 @@ void cards_begin(struct bgdma_coll_group *g)
 	struct bgdma_coll *coll = g->coll;
 	uint32_t i, size = bgdma_endpoint_size(coll->ep);
 	struct cards *next = &coll->cards[~g->serial & 1];
-	const struct cards *cards = &coll->cards[g->serial & 1];
+	struct cards *cards = &coll->cards[g->serial & 1];
+	struct ahead *a;
 
-	memset(next->came, 0, size);
+	memset(next->came, 0, size * sizeof(*next->came));
 	next->here = 0;
-	next->why = BGDMA_STRANGER;
-	g->why = cards->why;
-	for (i = 0; i < size; i++)
-		if (cards->came[i] & CARD_GONE)
+	g->why = BGDMA_STRANGER;
+	for (i = 0; i < size; i++) {
+		a = &coll->ahead[i];
+		if (is_ahead(coll, i, g->serial)) {
 			g->said[i] |= SAID_GONE;
+			if (a->why != BGDMA_STRANGER)
+				g->why = a->why;
+		} else if (a->kept && a->next == g->serial) {
+			if (!cards->came[i])
+				card_note(cards, i, &a->card);
+			a->kept = false;
+		}
+	}
 }
 
 /* To the wire, and back. */
@@ -79,27 +124,32 @@ static void card_swap(struct card *card)
 		card->taken[i] = __cpu_to_le64(card->taken[i]);
 }
 
-static void card_note(struct cards *cards, uint32_t rank,
-		      const struct card *card)
-{
-	cards->card[rank] = *card;
-	cards->came[rank] |= CARD_CAME;
-	cards->here++;
-}
-
 int on_card(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 {
 	uint64_t serial = bgdma_packet_word(packet);
 	struct bgdma_coll *coll = arg;
 	struct cards *cards = &coll->cards[serial & 1];
+	struct ahead *a = &coll->ahead[rank];
 	struct card card;
 
-	if (packet->bytes != sizeof(card) || cards->came[rank] & CARD_CAME ||
-	    (serial != coll->splits && serial + 1 != coll->splits))
+	if (packet->bytes != sizeof(card))
 		return -EBADMSG;
+	/* Of one behind us, who has yet to hear that we gave it up. */
+	if (serial + 1 < coll->splits)
+		return 0;
 	memcpy(&card, bgdma_packet_data(packet), sizeof(card));
 	card_swap(&card);
-	card_note(cards, rank, &card);
+	if (serial <= coll->splits) {
+		if (cards->came[rank])
+			return -EBADMSG;
+		card_note(cards, rank, &card);
+		return 0;
+	}
+	/* Of one who gave up all before it: he waits with it, or gives it up, too. */
+	if (serial != a->next || a->kept)
+		return -EBADMSG;
+	a->card = card;
+	a->kept = true;
 	return 0;
 }
 
@@ -140,10 +190,12 @@ static bool cards_there(void *arg)
 	if (cards->here == size)
 		return true;
 	for (i = 0; i < size; i++) {
-		if (cards->came[i] & CARD_CAME ||
+		if (cards->came[i] ||
 		    (!g->coll->down[i] && !(g->said[i] & SAID_GONE)))
 			continue;
 		g->dead = g->coll->down[i] ? i : g->why;
+		/* Who gave up need not say that somebody died. */
+		g->broken = true;
 		return true;
 	}
 	return false;

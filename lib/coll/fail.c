@@ -237,21 +237,6 @@ void gone_take(struct bgdma_coll_group *g)
 		g->dead = g->why;
 }
 
-/* Of a split that we have not begun; or who has ended the group waits for nobody. */
-static int gone_early(struct bgdma_coll *coll, uint32_t rank, uint64_t serial,
-		      uint32_t dead)
-{
-	struct cards *cards = &coll->cards[serial & 1];
-
-	if (serial < coll->splits)
-		return 0;
-	if (serial > coll->splits || cards->came[rank] & CARD_GONE)
-		return -EBADMSG;
-	cards->came[rank] |= CARD_GONE;
-	cards->why = dead;
-	return 0;
-}
-
 int on_gone(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 {
 	uint64_t serial = bgdma_packet_word(packet);
@@ -266,7 +251,7 @@ int on_gone(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	if (dead_read(coll, rank, wire.dead, &dead))
 		return -EBADMSG;
 	if (!g)
-		return gone_early(coll, rank, serial, dead);
+		return card_gone(coll, rank, serial, dead);
 	if (g->said[rank] & SAID_GONE)
 		return -EBADMSG;
 	/* One who could not learn who is in which group tells all. */

@@ -54,19 +54,26 @@ struct card {
 /*
  * What has come for a split, by rank: of the one that is under way, and of the
  * next, for which others may be ready.
- * @came: CARD_*
- * @here: cards that have come
- * @why: who had died, as the last that gave up said
+ * @here: how many have
  */
 struct cards {
 	struct card *card;
-	uint8_t *came;
+	bool *came;
 	uint32_t here;
-	uint32_t why;
 };
 
-#define CARD_CAME	1U
-#define CARD_GONE	2U	/* he has given that split up */
+/*
+ * Splits that a process gave up before we began them: who misses somebody waits for no
+ * cards, and so may be any number of them ahead.
+ * @next: behind the last of them; 0: none
+ * @why: who had died
+ * @kept: he has sent @card, for @next, which he may not give up
+ */
+struct ahead {
+	uint32_t next, why;
+	bool kept;
+	struct card card;
+};
 
 /*
  * "gone": a process enters no barrier of a group any more.
@@ -172,6 +179,7 @@ struct bgdma_coll {
 	uint32_t ready_id, gone_id, card_id;
 	uint32_t piece_id, long_id, give_id, stop_id;
 	struct cards cards[2];	/* by the last bit of the split's serial */
+	struct ahead *ahead;	/* by rank */
 	uint32_t splits;
 	uint64_t taken[TAKEN_WORDS];
 	uint32_t classes;	/* that are taken */
@@ -200,6 +208,9 @@ void group_free(struct bgdma_coll_group *g);
 bgdma_packet_fn on_card;
 int cards_create(struct bgdma_coll *coll);
 void cards_free(struct bgdma_coll *coll);
+/* He gave up a split that we have not begun, or a group that we have ended. */
+int card_gone(struct bgdma_coll *coll, uint32_t rank, uint64_t serial,
+	      uint32_t dead);
 /* With the lock: a split begins. */
 void cards_begin(struct bgdma_coll_group *g);
 /* Until all have told. @cards: valid until the next split. */

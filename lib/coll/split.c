@@ -200,6 +200,9 @@ static int ready_take(struct bgdma_coll_group *g, uint32_t rank,
 {
 	unsigned int said = g->said[rank];
 
+	/* He has yet to hear that we gave it up. */
+	if (g->given_up && !(said & SAID_MEMBER))
+		return 0;
 	if (said & SAID_READY(round) || (g->size && !(said & SAID_MEMBER)))
 		return -EBADMSG;
 	said |= SAID_READY(round) | (refused ? SAID_REFUSED(round) : 0);
@@ -221,7 +224,7 @@ int on_ready(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	for (g = coll->groups; g; g = g->next)
 		if (g->serial == word >> 3 && (word >> 1 & 3) < ROUNDS)
 			return ready_take(g, rank, word >> 1 & 3, word & 1);
-	return -EBADMSG;
+	return word >> 3 < coll->splits ? 0 : -EBADMSG;
 }
 
 static bool is_ready(const struct bgdma_coll_group *g, unsigned int round)

@@ -86,7 +86,10 @@ void partner_stop(struct bgdma_coll_group *g, uint32_t number, int error)
 		coll_stop(g, error ? error : -EIO);
 }
 
-/* Whether he gave up a split that we are in: that has told us all there is. */
+/*
+ * Whether he gave up a split that we are in: that has told us all there is. Or we did,
+ * who are in no collective of it.
+ */
 static bool split_is_over(const struct bgdma_coll *coll, uint64_t word,
 			  uint32_t rank)
 {
@@ -94,7 +97,7 @@ static bool split_is_over(const struct bgdma_coll *coll, uint64_t word,
 
 	while (g && word_of(g) != word)
 		g = g->next;
-	return g && !g->partner && g->said[rank] & SAID_GONE;
+	return g && !g->partner && (g->given_up || g->said[rank] & SAID_GONE);
 }
 
 int on_coll_stop(void *arg, uint32_t rank, const struct bgdma_packet *packet)
