@@ -331,4 +331,45 @@ TEST(ep7_counters_for_epochs_at_all_processes)
 	EXPECT_TRUE(job_run(1, crowded, NULL, -1));
 }
 
+/* ---- Two that lost each other --------------------------------------------- */
+
+#define WINDOWS	4
+
+/* The first two are told at once that a window cannot be, but are not far ahead. */
+static int windows_in_vain(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr attr = { .length = WINDOW };
+	const struct bgdma_peer *peer;
+	struct bgdma_record why = { .code = BGDMA_E_LINK_DOWN };
+	struct bgdma_window *window;
+	struct accessor a = { 0 };
+	unsigned int i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, accessor_open(&a));
+	require_is(0, meet(&a));
+	if (rank == 0) {
+		peer = bgdma_endpoint_peer(a.m.ep, 1);
+		why.peer_rank = peer->node;
+		why.peer_ctx = peer->ctx;
+		require(bgdma_endpoint_break(a.m.ep, &why));
+	}
+	if (rank == 2)
+		usleep(300000);
+	for (i = 0; i < WINDOWS; i++) {
+		require_is(rank == 2 ? 0 : -EHOSTDOWN,
+			   bgdma_window_create(a.rma, &attr, &window));
+		if (rank == 2)
+			require_is(-EHOSTDOWN, bgdma_window_free(window));
+	}
+	return accessor_leave(&a);
+}
+
+TEST(x3_who_cannot_have_a_window_waits_for_those_who_can)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, windows_in_vain, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

@@ -384,7 +384,7 @@ int bgdma_window_create_sized(struct bgdma_rma *rma,
 {
 	struct bgdma_window_attr own;
 	struct bgdma_window *window;
-	int ret, status;
+	int ret, sent, status;
 
 	if (!bgdma_endpoint_peer(rma->ep, 0))
 		return -ENOTCONN;
@@ -400,11 +400,13 @@ int bgdma_window_create_sized(struct bgdma_rma *rma,
 	}
 	if (!status)
 		status = part_create(window);
-	ret = parts_send(window, status);
-	if (!ret)
+	sent = parts_send(window, status);
+	ret = sent;
+	/* Else the next part of ours could come to one who is not at this window yet. */
+	if (!sent || sent == -EHOSTDOWN)
 		ret = rma_wait(rma, parts_there, window);
 	if (!ret)
-		ret = parts_status(window);
+		ret = sent ? sent : parts_status(window);
 	if (ret) {
 		/* For others it may be made, if somebody died within this. */
 		barrier_refuse(window);
