@@ -24,7 +24,7 @@ void epoch_fail(struct bgdma_rma_epoch *e, uint32_t code)
 	const struct rma_peer *peer = &e->rma->peer[e->target];
 
 	/* Which wakes all who wait, and so is not for each look. */
-	if (!peer->lost && !peer->down)
+	if (code_is_outage(code) && !peer->lost && !peer->down)
 		(void)bgdma_endpoint_break(e->rma->ep, &why);
 	if (e->code)
 		return;
