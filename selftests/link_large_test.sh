@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # X-1, DMA-7: partitions that are too large for tables of all nodes, or for the
-# distances to all; and nodes of one kernel among those of others.
+# distances to all; nodes of one kernel among those of others; and ways that are too
+# long for a packet.
 #
 # Run as root, with nobody else using the device. Needs iproute2, and the examples.
 
@@ -48,5 +49,25 @@ END { right(); exit n != 299 }' && hops_are 1 line 300 151 149
 result "dma7_more_distances_than_are_kept"
 on 0 bgdma route get line from 299 to 599 2>&1 | grep -q "no link is up"
 result "dma7_no_way_to_a_node_that_is_nowhere"
+
+# Each next node lives in the next kernel: a packet crosses a link at each hop.
+striped() {
+	$IP netns add bgdma-2 && $IP netns add bgdma-3 && $IP netns add bgdma-4 &&
+		join 1 2 && join 2 3 && join 3 4 && join 4 0 || return
+	for k in 0 1 2 3 4; do
+		partition $k striped dims 320x1x1 torus none \
+			nodes "$(seq -s , $k 5 319)" &&
+			link $k v$k$(((k + 1) % 5)) striped &&
+			link $k v$k$(((k + 4) % 5)) striped || return
+	done
+}
+
+striped && soon hops_are 0 striped 0 255 255 && soon hops_are 0 striped 64 319 255
+result "dma7_a_way_over_as_many_links_as_a_packet_crosses"
+on 0 bgdma route get striped from 0 to 256 2>&1 |
+	grep -q "no way over at most 255 links" &&
+	on 0 bgdma route get striped from 0 to 319 2>&1 |
+	grep -q "no way over at most 255 links"
+result "dma7_no_way_over_more_links"
 echo "1..$number"
 [ $failed -eq 0 ]

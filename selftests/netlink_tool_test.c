@@ -195,6 +195,25 @@ TEST_F(tool, meshes)
 	EXPECT_STARTS("n: dims 8x8x1 torus none ");
 }
 
+/* The nodes of a kernel that a way passes are no hops of a packet. */
+TEST_F(tool, ways_longer_than_are_shown)
+{
+	EXPECT_EQ(0, RUN("partition add way dims 1024x512 torus none"));
+	EXPECT_EQ(0, RUN("route get way from 0 to 255"));
+	EXPECT_STARTS("0 x+ to 1\n");
+	EXPECT_HAS("\n254 x+ to 255\n");
+	EXPECT_EQ(NULL, strstr(self->out, "more"));
+	EXPECT_EQ(0, RUN("route get way from 0 to 300"));
+	EXPECT_HAS("\n254 x+ to 255\nand 45 more, as far as 300\n");
+	EXPECT_EQ(0, RUN("route get way from 524287 to 0"));
+	EXPECT_HAS("\nand 1279 more, as far as 0\n");
+	EXPECT_EQ(0, RUN("-j route get way from 0 to 300"));
+	EXPECT_STARTS("{\"partition\":\"way\",\"from\":0,\"to\":300,"
+		      "\"adaptive\":false,\"length\":300,\"hops\":[{");
+	EXPECT_EQ(0, RUN("-j route get way from 7 to 7"));
+	EXPECT_HAS("\"length\":0,\"hops\":[]");
+}
+
 /* All kinds of objects: idle, in error, and waiting for each other. */
 static void populate(struct end *a, struct end *b)
 {

@@ -3,14 +3,15 @@
  * Which way packets take from one node to another.
  */
 #include <linux/netdevice.h>
+#include <linux/sched/signal.h>
 
 #include "../fabric/link.h"
 #include "netlink.h"
 
 /* A hop of an answer takes at most so many bytes. */
 #define BGDMA_HOP_BYTES		80
-/* A longer way is shown as far as that. */
-#define BGDMA_ROUTE_HOPS_MAX	BGDMA_WIRE_HOPS_MAX
+/* Of a longer way only the first are shown. */
+#define BGDMA_ROUTE_HOPS_MAX	255
 #define BGDMA_ROUTE_BYTES	(256 + BGDMA_ROUTE_HOPS_MAX * BGDMA_HOP_BYTES)
 
 /* Where a hop leads to. */
@@ -19,6 +20,7 @@ struct bgdma_hop {
 	u32 to;
 	u32 direction;
 	u64 kernel;
+	bool leaves;	/* that kernel is another one than where it begins */
 	int ifindex;
 	char ifname[IFNAMSIZ];
 };
@@ -41,8 +43,10 @@ static bool bgdma_route_hop(struct bgdma_ether *ether, u32 from, u32 to,
 	hop->rank = from;
 	hop->to = way.rank;
 	hop->direction = way.direction;
-	if (way.rank != BGDMA_ROUTE_NONE)
+	if (way.rank != BGDMA_ROUTE_NONE) {
 		hop->kernel = bgdma_way_kernel(ether, way.rank);
+		hop->leaves = hop->kernel != bgdma_way_kernel(ether, from);
+	}
 	/* Of other kernels nobody knows which device they take. */
 	if (way.peer && bgdma_nodes_have(&ether->local, from)) {
 		hop->ifindex = way.peer->link->dev->ifindex;
@@ -98,24 +102,35 @@ static int bgdma_put_dead(struct sk_buff *skb, struct bgdma_ether *ether,
 			   dead % BGDMA_DIRECTIONS);
 }
 
-/* All hops, as many as fit; if there is no way, what is in it. */
+/*
+ * The hops, as many as are shown, and how many there are; if there is no way, what is
+ * in it. Frames count the links that they cross, not the nodes of a kernel that they
+ * pass. No way is longer than there are nodes among which detours are looked for; but
+ * while we look, kernels come and go.
+ */
 static int bgdma_put_route(struct sk_buff *skb, struct bgdma_partition *part,
 			   u32 from, u32 to, bool adaptive)
 {
 	struct bgdma_ether *ether = bgdma_ether(part);
 	struct bgdma_hop hop;
-	u32 at = from, hops;
+	u32 at = from, hops, links = 0;
 
-	for (hops = 0; at != to && hops < BGDMA_ROUTE_HOPS_MAX; hops++) {
+	for (hops = 0; at != to; hops++) {
+		if (hops == BGDMA_ROUTE_NODES_MAX)
+			return 0;
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		if (ether ? !bgdma_route_hop(ether, at, to, adaptive, &hop) :
 			    !bgdma_route_hop_here(part, at, to, &hop))
 			return bgdma_put_dead(skb, ether, at, to);
-		if (bgdma_put_hop(skb, &hop))
+		if (hop.leaves && ++links > BGDMA_WIRE_HOPS_MAX)
+			return 0;
+		if (hops < BGDMA_ROUTE_HOPS_MAX && bgdma_put_hop(skb, &hop))
 			return -EMSGSIZE;
 		at = hop.to;
 		cond_resched();
 	}
-	return 0;
+	return nla_put_u32(skb, BGDMA_A_ROUTE_LENGTH, hops);
 }
 
 /* A rank of the partition. */
@@ -152,7 +167,8 @@ static int bgdma_route_answer(struct genl_info *info,
 	      nla_put_u32(skb, BGDMA_A_ROUTE_TO, to) ?:
 	      (adaptive ? nla_put_flag(skb, BGDMA_A_ROUTE_ADAPTIVE) : 0) ?:
 	      bgdma_put_route(skb, part, from, to, adaptive);
-	if (WARN_ON_ONCE(err)) {
+	WARN_ON_ONCE(err == -EMSGSIZE);
+	if (err) {
 		nlmsg_free(skb);
 		return err;
 	}

@@ -18,6 +18,7 @@ static const struct field route_fields[] = {
 	{ BGDMA_A_ROUTE_ADAPTIVE, TYPE_FLAG, "adaptive" },
 	{ BGDMA_A_ROUTE_DEAD_RANK, TYPE_U32, "dead_rank" },
 	{ BGDMA_A_ROUTE_DEAD_DIRECTION, TYPE_DIRECTION, "dead_direction" },
+	{ BGDMA_A_ROUTE_LENGTH, TYPE_U32, "length" },
 	{ 0, 0, NULL },
 };
 
@@ -34,9 +35,9 @@ static const struct field hop_fields[] = {
 static void print_route(struct json_object *route)
 {
 	struct json_object *hops = json_object_object_get(route, "hops");
-	size_t i;
+	size_t i, n = json_object_array_length(hops);
 
-	for (i = 0; i < json_object_array_length(hops); i++) {
+	for (i = 0; i < n; i++) {
 		struct json_object *hop = json_object_array_get_idx(hops, i);
 
 		printf("%" PRIu64 " %s to %" PRIu64, get_u64(hop, "rank"),
@@ -47,6 +48,9 @@ static void print_route(struct json_object *route)
 			printf(" kernel %s", get_string(hop, "kernel"));
 		printf("\n");
 	}
+	if (get_u64(route, "length") > n)
+		printf("and %" PRIu64 " more, as far as %" PRIu64 "\n",
+		       get_u64(route, "length") - n, get_u64(route, "to"));
 }
 
 /* The way from there that is closed, where no other leads round it. */
@@ -59,19 +63,8 @@ static int no_way(struct json_object *route)
 			get_u64(route, "dead_rank"),
 			get_string(route, "dead_direction"));
 	else
-		fprintf(stderr, "Error: there is no way.\n");
+		fprintf(stderr, "Error: there is no way over at most 255 links.\n");
 	return TOOL_REFUSED;
-}
-
-static bool arrives(struct json_object *route)
-{
-	struct json_object *hops = json_object_object_get(route, "hops");
-	size_t n = json_object_array_length(hops);
-
-	if (!n)
-		return get_u64(route, "from") == get_u64(route, "to");
-	return get_u64(json_object_array_get_idx(hops, n - 1), "to") ==
-	       get_u64(route, "to");
 }
 
 static void on_route(struct nlmsghdr *nlh, void *arg)
@@ -141,7 +134,7 @@ static int get_route(int argc, char **argv)
 			print_json(route);
 		else
 			print_route(route);
-		if (!arrives(route))
+		if (!has(route, "length"))
 			ret = no_way(route);
 	}
 	json_object_put(route);
