@@ -116,7 +116,7 @@ static int put_dims(struct nl_msg *msg, int attr, const char *text, int base)
 	const char *at = text;
 	int axis;
 
-	for (axis = 0; axis < 3; axis++) {
+	for (axis = 0; *text && axis < 3; axis++) {
 		unsigned long value = 1;
 		char *end;
 
@@ -142,6 +142,8 @@ static int put_axes(struct nl_msg *msg, const char *text, bool torus)
 	uint32_t axes = 0;
 	const char *at;
 
+	if (!*text)
+		return usage_error("\"\" is not like xy or none");
 	for (at = strcmp(text, "none") ? text : ""; *at; at++) {
 		if (*at < 'x' || *at > 'z' || (axes & 1U << (*at - 'x')))
 			return usage_error("\"%s\" is not like xy or none",
