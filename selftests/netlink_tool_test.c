@@ -233,6 +233,7 @@ static void populate(struct end *a, struct end *b)
 	inject(&broken, &d);
 	must(outcome(&broken, 0) == BGDMA_E_OP ? 0 : -EPROTO);
 	counter_add(&b->n, REC, b->rc, 5);
+	store(&cell(&b->n, REC, b->rc)->lease_peer, BGDMA_RANK_NOBODY);
 	/* More than the reception FIFO takes. */
 	d = d_memfifo(3, b->rec.id, a->mem.handle, 0, PAIR_BYTES);
 	while (load(&a->inj.kern->state) != BGDMA_FIFO_BLOCKED) {
@@ -288,6 +289,10 @@ TEST_F(tool, everything)
 	EXPECT_EQ(0, RUN("counter show test/3.0"));
 	EXPECT_HAS("test/3.0 reception-counter 0:"
 		   " value 5 wake-at 0");
+	EXPECT_HAS(" lease nobody\n");
+	EXPECT_EQ(0, RUN("-j counter show test/3.0"));
+	EXPECT_HAS("\"no_underflow\":false,\"lease_ctx\":null");
+	EXPECT_EQ(NULL, strstr(self->out, "4294967294"));
 	EXPECT_EQ(0, RUN("node show"));
 	EXPECT_STARTS("test/2: at 2,0,0 owner ");
 	EXPECT_EQ(0, RUN("ctx show test/2"));

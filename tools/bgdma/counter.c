@@ -22,7 +22,7 @@ static const struct field fields[] = {
 	{ BGDMA_A_COUNTER_HIT_ZERO, TYPE_FLAG, "hit_zero" },
 	{ BGDMA_A_COUNTER_ENABLED, TYPE_FLAG, "enabled" },
 	{ BGDMA_A_COUNTER_NO_UNDERFLOW, TYPE_FLAG, "no_underflow" },
-	{ BGDMA_A_COUNTER_LEASE_RANK, TYPE_RANK, "lease_rank" },
+	{ BGDMA_A_COUNTER_LEASE_RANK, TYPE_LEASE, "lease_rank" },
 	{ BGDMA_A_COUNTER_LEASE_CTX, TYPE_CTX, "lease_ctx" },
 	{ BGDMA_A_COUNTER_GRANTS, TYPE_U32, "grants" },
 	{ BGDMA_A_COUNTER_RECORD, TYPE_RECORD, "record" },
@@ -31,6 +31,8 @@ static const struct field fields[] = {
 
 static void print_lease(struct json_object *o)
 {
+	if (!json_object_object_get_ex(o, "lease_rank", NULL))
+		printf(" lease nobody");
 	if (!has(o, "lease_rank"))
 		return;
 	printf(" lease %" PRIu64, get_u64(o, "lease_rank"));

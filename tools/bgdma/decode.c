@@ -212,6 +212,7 @@ static struct json_object *value_of(struct nlattr *attr, enum type type)
 	case TYPE_CODE:
 		return NAME_OF(codes, nla_get_u32(attr));
 	case TYPE_RANK:
+	case TYPE_LEASE:
 		return number_or_any(nla_get_u32(attr), BGDMA_RANK_ANY);
 	case TYPE_CTX:
 		return number_or_any(nla_get_u32(attr), BGDMA_CTX_ANY);
@@ -243,6 +244,11 @@ static struct json_object *value_of(struct nlattr *attr, enum type type)
 	return NULL;
 }
 
+static bool is_nobody(struct nlattr *attr, enum type type)
+{
+	return type == TYPE_LEASE && nla_get_u32(attr) == BGDMA_RANK_NOBODY;
+}
+
 /**
  * decode() - make an object of parsed attributes
  * @attrs: by type
@@ -258,7 +264,7 @@ struct json_object *decode(struct nlattr *const *attrs,
 	for (; fields->key; fields++) {
 		struct nlattr *attr = attrs[fields->attr];
 
-		if (attr)
+		if (attr && !is_nobody(attr, fields->type))
 			json_object_object_add(object, fields->key,
 					       value_of(attr, fields->type));
 		else if (fields->type == TYPE_FLAG)

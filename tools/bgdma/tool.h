@@ -49,6 +49,7 @@ enum type {
 	TYPE_CODE, /* enum bgdma_code */
 	TYPE_RANK, /* or null for any */
 	TYPE_CTX, /* or null for any */
+	TYPE_LEASE, /* a rank, null for any, or no member for nobody */
 	TYPE_STATS, /* nested, an object */
 	TYPE_RECORD, /* nested, an object */
 	TYPE_SWITCH, /* a number, 0 or 1, becomes a boolean */
