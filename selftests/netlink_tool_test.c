@@ -147,6 +147,27 @@ TEST_F(tool, name_that_is_too_long)
 		     " has at most 31 characters.\n", self->out);
 }
 
+/* One that does not fit into a request is not left out of it, to show all. */
+TEST_F(tool, name_that_fits_no_request)
+{
+	static const char *const words[] = {
+		"partition add %s dims 1", "partition show %s", "fifo show %s",
+		"tree show %s/0", "link add dev lo partition %s",
+		"route get %s from 0 to 1",
+	};
+	char line[128];
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		snprintf(line, sizeof(line), words[i], "$(printf %05000d 1)");
+		EXPECT_EQ(1, RUN(line));
+		EXPECT_STREQ("Error: the name \"0000000000000000...\" is too"
+			     " long.\n", self->out) {
+			TH_LOG("%s", line);
+		}
+	}
+}
+
 TEST_F(tool, help)
 {
 	EXPECT_EQ(0, RUN("help"));

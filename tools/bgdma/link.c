@@ -47,12 +47,6 @@ static int put_dev(struct nl_msg *msg, int attr, const char *text)
 	return TOOL_OK;
 }
 
-static int put_name(struct nl_msg *msg, int attr, const char *text)
-{
-	nla_put_string(msg, attr, text);
-	return TOOL_OK;
-}
-
 static int put_u32(struct nl_msg *msg, int attr, const char *text)
 {
 	uint64_t value;

@@ -229,10 +229,10 @@ static int change(uint8_t cmd, int argc, char **argv)
 	if (ret)
 		return ret;
 	msg = tool_request(cmd, NLM_F_ACK);
-	if (msg) {
-		nla_put_string(msg, BGDMA_A_PARTITION_NAME, argv[0]);
+	if (msg)
+		ret = put_name(msg, BGDMA_A_PARTITION_NAME, argv[0]);
+	if (msg && !ret)
 		ret = put_parameters(msg, argc - 1, argv + 1);
-	}
 	if (ret) {
 		nlmsg_free(msg);
 		return ret;
@@ -367,7 +367,11 @@ static int show_partitions(int argc, char **argv)
 	msg = tool_request(BGDMA_CMD_PARTITION_GET, argc ? NLM_F_ACK :
 							   NLM_F_DUMP);
 	if (msg && argc)
-		nla_put_string(msg, BGDMA_A_PARTITION_NAME, argv[0]);
+		ret = put_name(msg, BGDMA_A_PARTITION_NAME, argv[0]);
+	if (ret) {
+		nlmsg_free(msg);
+		return ret;
+	}
 	all = options.json ? json_object_new_array() : NULL;
 	ret = tool_call(msg, on_partition, all);
 	if (options.json && !ret)

@@ -100,10 +100,10 @@ static int put_rank(struct nl_msg *msg, int attr, const char *text)
 
 static int put_request(struct nl_msg *msg, int argc, char **argv)
 {
-	nla_put_string(msg, BGDMA_A_ROUTE_PARTITION, argv[0]);
 	if (argc == 6)
 		nla_put_flag(msg, BGDMA_A_ROUTE_ADAPTIVE);
-	if (put_rank(msg, BGDMA_A_ROUTE_FROM, argv[2]) ||
+	if (put_name(msg, BGDMA_A_ROUTE_PARTITION, argv[0]) ||
+	    put_rank(msg, BGDMA_A_ROUTE_FROM, argv[2]) ||
 	    put_rank(msg, BGDMA_A_ROUTE_TO, argv[4]))
 		return TOOL_USAGE;
 	return TOOL_OK;

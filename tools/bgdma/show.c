@@ -38,6 +38,28 @@ static bool take_number(char **at, char end, uint32_t *number)
 	return *at == rest || **at;
 }
 
+/* Longer than any that the kernel takes, which says how long one may be. */
+#define NAME_LENGTH_MAX 255
+
+/**
+ * put_name() - the name of a partition
+ * @msg: request
+ * @attr: attribute for it
+ * @name: the name
+ *
+ * What does not fit into a request is left out of it, be it this or what comes behind:
+ * a filter would be none.
+ *
+ * Return: TOOL_OK or TOOL_USAGE.
+ */
+int put_name(struct nl_msg *msg, int attr, const char *name)
+{
+	if (strlen(name) > NAME_LENGTH_MAX)
+		return usage_error("the name \"%.16s...\" is too long", name);
+	nla_put_string(msg, attr, name);
+	return TOOL_OK;
+}
+
 /**
  * put_address() - narrow a dump down
  * @msg: its request
@@ -55,7 +77,8 @@ int put_address(struct nl_msg *msg, char *address, int depth)
 
 	if (slash)
 		*slash = '\0';
-	nla_put_string(msg, BGDMA_A_CTX_PARTITION, address);
+	if (put_name(msg, BGDMA_A_CTX_PARTITION, address))
+		return TOOL_USAGE;
 	if (!slash)
 		return TOOL_OK;
 	if (!take_number(&at, end, &number))

@@ -93,6 +93,7 @@ struct view {
 };
 
 int show(const struct view *view, int argc, char **argv);
+int put_name(struct nl_msg *msg, int attr, const char *name);
 int put_address(struct nl_msg *msg, char *address, int depth);
 void print_json(struct json_object *object);
 void print_place(struct json_object *object);
