@@ -4,6 +4,7 @@
  * printed as lines "# json SUBCOMMAND TEXT", which tools/check/json_output.py holds
  * against the schema.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -523,6 +524,28 @@ TEST_F(tool, monitor)
 	EXPECT_NE(NULL, strstr(line, "\"event\":\"del\""));
 	kill(pid, SIGTERM);
 	waitpid(pid, NULL, 0);
+}
+
+TEST_F(tool, monitor_that_cannot_write)
+{
+	int tries, status = 0;
+	pid_t pid = fork();
+
+	if (!pid) {
+		dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO);
+		execlp("bgdma", "bgdma", "monitor", NULL);
+		_exit(99);
+	}
+	for (tries = 0; tries < 200; tries++) {
+		if (waitpid(pid, &status, WNOHANG))
+			break;
+		must(-partition("set", PARTITION, "mode 0600"));
+		usleep(100000);
+	}
+	ASSERT_GT(200, tries) {
+		kill(pid, SIGKILL);
+	}
+	EXPECT_EQ(2, WEXITSTATUS(status));
 }
 
 TEST_HARNESS_MAIN

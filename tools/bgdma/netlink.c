@@ -227,9 +227,11 @@ out:
 }
 
 /**
- * tool_listen() - call a function for each notification, for ever
+ * tool_listen() - call a function for each notification
  * @fn: called
  * @arg: for @fn
+ *
+ * For ever, or until stdout takes no more; then main() says so.
  */
 int tool_listen(message_fn fn, void *arg)
 {
@@ -240,7 +242,7 @@ int tool_listen(message_fn fn, void *arg)
 
 	nl_socket_disable_seq_check(sock);
 	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_message, &call);
-	while (err >= 0) {
+	while (err >= 0 && !ferror(stdout)) {
 		err = nl_recvmsgs_default(sock);
 		/* Missed some; those that follow still tell. */
 		if (err == -NLE_NOMEM) {
@@ -248,5 +250,5 @@ int tool_listen(message_fn fn, void *arg)
 			err = 0;
 		}
 	}
-	return refuse("notifications", err);
+	return err < 0 ? refuse("notifications", err) : TOOL_REFUSED;
 }
