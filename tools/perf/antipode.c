@@ -219,11 +219,11 @@ static void fill(struct node *node)
 		p[i] = (char)(i * 7 + i / 4096 + rank_of(node));
 }
 
-static void open_all(char dir[JOB_DIR])
+static void open_all(void)
 {
 	size_t i;
 
-	job_begin(dir, NODES);
+	job_begin(NODES);
 	for (i = 0; i < NODES; i++) {
 		struct bgdma_operation_attr op = {
 			.module = "perf", .name = "rts", .packet = on_rts,
@@ -262,13 +262,12 @@ void to_antipode(void)
 		{ .name = "chain, 12 portions of 32 KiB",
 		  .portion = 32 * KIB, .in_flight = 12 },
 	};
-	char dir[JOB_DIR];
 	unsigned int run;
 	size_t i;
 
 	if (!netns)
 		die("--netns", -EINVAL);
-	open_all(dir);
+	open_all();
 	for (i = 0; i < NODES; i++)
 		memory_open(&nodes[i]);
 	for (run = 0; run < runs(RUNS); run++) {
@@ -277,5 +276,5 @@ void to_antipode(void)
 				take(&ways[i]);
 		}
 	}
-	job_leave(dir, ends, NODES);
+	job_leave(ends, NODES);
 }

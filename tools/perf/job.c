@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "job.h"
@@ -19,10 +20,39 @@ static void set(const char *name, uint32_t value)
 	must(setenv(name, text, 1) ? -errno : 0);
 }
 
-void job_begin(char dir[JOB_DIR], uint32_t size)
+/* Has a folder for each job, until this process ends by itself. */
+static struct {
+	char path[sizeof("/tmp/bgdma-perf-XXXXXX")];
+	pid_t owner;
+	unsigned int jobs;
+} folder;
+
+/* Children end, too. */
+static void folder_remove(void)
 {
-	snprintf(dir, JOB_DIR, "/tmp/bgdma-perf-XXXXXX");
-	must(mkdtemp(dir) ? 0 : -errno);
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -rf %s", folder.path);
+	if (folder.owner == getpid() && system(command))
+		fprintf(stderr, "bgdma-perf: %s is left\n", folder.path);
+}
+
+static void folder_make(void)
+{
+	snprintf(folder.path, sizeof(folder.path), "/tmp/bgdma-perf-XXXXXX");
+	must(mkdtemp(folder.path) ? 0 : -errno);
+	folder.owner = getpid();
+	must(atexit(folder_remove) ? -ENOMEM : 0);
+}
+
+void job_begin(uint32_t size)
+{
+	char dir[48];
+
+	if (!folder.owner)
+		folder_make();
+	snprintf(dir, sizeof(dir), "%s/%u", folder.path, folder.jobs++);
+	must(mkdir(dir, 0700) ? -errno : 0);
 	must(setenv("BGDMA_JOB_DIR", dir, 1) ? -errno : 0);
 	set("BGDMA_SIZE", size);
 }
@@ -64,15 +94,7 @@ void job_commit_all(struct job_end *ends, uint32_t size)
 	free(others);
 }
 
-void job_remove(const char *dir)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	must(system(command) ? -EIO : 0);
-}
-
-void job_leave(const char *dir, struct job_end *ends, uint32_t size)
+void job_leave(struct job_end *ends, uint32_t size)
 {
 	uint32_t i;
 
@@ -80,13 +102,12 @@ void job_leave(const char *dir, struct job_end *ends, uint32_t size)
 		bgdma_endpoint_destroy(ends[i].ep);
 	for (i = 0; i < size; i++)
 		bgdma_job_close(ends[i].job);
-	job_remove(dir);
 }
 
 void job_open(struct job_pair *pair, const struct bgdma_endpoint_attr *attr)
 {
 	memset(pair, 0, sizeof(*pair));
-	job_begin(pair->dir, 2);
+	job_begin(2);
 	job_join(&pair->end[0], 0, attr);
 	job_join(&pair->end[1], 1, attr);
 }
@@ -98,7 +119,7 @@ void job_commit(struct job_pair *pair)
 
 void job_close(struct job_pair *pair)
 {
-	job_leave(pair->dir, pair->end, 2);
+	job_leave(pair->end, 2);
 }
 
 struct bgdma_region *job_memory(struct job_end *end, size_t size)

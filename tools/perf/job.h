@@ -18,25 +18,21 @@ struct job_end {
 	struct bgdma_ctx *ctx;
 };
 
-#define JOB_DIR		32
-
 struct job_pair {
 	struct job_end end[2];
-	char dir[JOB_DIR];
 };
 
 /*
  * A job of so many, in a folder of its own: each joins on the node of its rank, in the
  * namespace of that number, if there are some.
  */
-void job_begin(char dir[JOB_DIR], uint32_t size);
+void job_begin(uint32_t size);
 void job_join(struct job_end *end, uint32_t rank,
 	      const struct bgdma_endpoint_attr *attr);
-void job_remove(const char *dir);
 
 /* All of one that this process is. */
 void job_commit_all(struct job_end *ends, uint32_t size);
-void job_leave(const char *dir, struct job_end *ends, uint32_t size);
+void job_leave(struct job_end *ends, uint32_t size);
 
 /* With endpoints as in attr, of which the job is filled in. */
 void job_open(struct job_pair *pair, const struct bgdma_endpoint_attr *attr);

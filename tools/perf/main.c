@@ -3,7 +3,9 @@
  * bgdma-perf: measure what a transfer costs, where it runs. The program bench
  * runs it in virtual machines, adds the plugin's counts, and judges.
  */
+#include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +80,21 @@ static int usage_error(const char *what)
 	return 2;
 }
 
+/* A number, not 0, and nothing else. */
+static bool parse_runs(const char *text)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || !value ||
+	    value > UINT_MAX)
+		return false;
+	wanted = (unsigned int)value;
+	return true;
+}
+
 static bool measure(const char *name)
 {
 	size_t i;
@@ -114,7 +131,8 @@ int main(int argc, char **argv)
 			only = optarg;
 			break;
 		case 'r':
-			wanted = (unsigned int)strtoul(optarg, NULL, 10);
+			if (!parse_runs(optarg))
+				return usage_error(optarg);
 			break;
 		default:
 			return usage_error(NULL);

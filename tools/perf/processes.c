@@ -25,13 +25,12 @@ static void process_run(uint32_t rank, void (*run)(struct process *process))
 
 void processes_run(uint32_t size, void (*run)(struct process *process))
 {
-	char dir[JOB_DIR];
 	pid_t *pid = calloc(size, sizeof(*pid));
 	uint32_t rank;
 	int status;
 
 	must(pid ? 0 : -ENOMEM);
-	job_begin(dir, size);
+	job_begin(size);
 	fflush(stdout);
 	for (rank = 0; rank < size; rank++) {
 		pid[rank] = fork();
@@ -44,7 +43,6 @@ void processes_run(uint32_t size, void (*run)(struct process *process))
 		must(status ? -EIO : 0);
 	}
 	free(pid);
-	job_remove(dir);
 }
 
 void processes_take(const struct process *process,
