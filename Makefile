@@ -35,6 +35,8 @@ DIAGRAMS  := $(patsubst Documentation/%.msc,$(BUILD)/doc/%.svg, \
 	       $(wildcard Documentation/diagrams/*.msc))
 DKMS       = $(DESTDIR)/usr/src/bgdma-0.1
 export BGDMA_BUILD := $(BUILD)
+# As it is, whatever is in its name.
+export FILE
 
 .DEFAULT_GOAL := all
 .PHONY: all help deps deps-check kernels modules module lib tools demos perf \
@@ -156,13 +158,13 @@ check-prepare: deps-check kernels
 
 ifeq ($(VM),no)
 demo: module tools demos	## send FILE from one node to another in several ways, and more
-	@file=$(if $(FILE),'$(FILE)',/boot/vmlinuz-$$(uname -r)) && \
+	@file=$${FILE:-/boot/vmlinuz-$$(uname -r)} && \
 		tools/vm/here env BGDMA_BARRIERS=$(BARRIERS) \
 			$(if $(TABLE),BGDMA_TABLE='$(abspath $(TABLE))') \
 			demo "$$file" $(SCENES)
 else
 demo: modules tools demos
-	@file=$(if $(FILE),'$(FILE)',$$($(VMKERNEL) image $(SERIES) $(FLAVOUR))) && \
+	@file=$${FILE:-$$($(VMKERNEL) image $(SERIES) $(FLAVOUR))} && \
 		$(RUNVM) --timeout 0 $(TEXT) \
 			--add "$$file:/demo/$$(basename "$$file")" \
 			$(if $(TABLE),--add '$(TABLE):/demo.table') -- \
@@ -173,11 +175,11 @@ endif
 
 ifeq ($(VM),no)
 demo-torus: module tools demos	## the same between four namespaces, with loss, and a link that is cut
-	@file=$(if $(FILE),'$(FILE)',/boot/vmlinuz-$$(uname -r)) && \
+	@file=$${FILE:-/boot/vmlinuz-$$(uname -r)} && \
 		tools/vm/here env BGDMA_BARRIERS=$(BARRIERS) demo-torus "$$file"
 else
 demo-torus: modules tools demos
-	@file=$(if $(FILE),'$(FILE)',$$($(VMKERNEL) image $(SERIES) $(FLAVOUR))) && \
+	@file=$${FILE:-$$($(VMKERNEL) image $(SERIES) $(FLAVOUR))} && \
 		$(RUNVM) --timeout 0 $(TEXT) \
 			--add "$$file:/demo/$$(basename "$$file")" -- \
 			env BGDMA_BARRIERS=$(BARRIERS) \
@@ -186,7 +188,7 @@ endif
 
 demo-cluster: modules tools demos	## eight nodes in two virtual machines, one of which dies
 	@tools/check/deps cluster
-	@file=$(if $(FILE),'$(FILE)',$$($(VMKERNEL) image $(SERIES) $(FLAVOUR))) && \
+	@file=$${FILE:-$$($(VMKERNEL) image $(SERIES) $(FLAVOUR))} && \
 		there=/demo/$$(basename "$$file") && \
 		tools/vm/pair 'demo-cluster second' --kernel $(SERIES) \
 			--flavour $(FLAVOUR) --cpus $(CPUS) --timeout 3600 \

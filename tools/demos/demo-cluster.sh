@@ -45,6 +45,9 @@ shift
 dir=$(mktemp -d) || exit 1
 result=0
 
+# As a word for the shell there.
+file_there=\'$(printf %s "$file" | sed "s/'/'\\\\''/g")\'
+
 second() {
 	"$here/far" $net.2 "$@"
 }
@@ -131,7 +134,7 @@ stopped() {
 
 # The memory of the process on the second machine, which is stopped.
 there() {
-	[ "$(second "cmp -s $file /proc/\$(pidof chain)/fd/$(sed -n \
+	[ "$(second "cmp -s $file_there /proc/\$(pidof chain)/fd/$(sed -n \
 		's/^memory //p' "$dir/out") && echo same")" = same ]
 }
 
@@ -187,7 +190,7 @@ flow() {
 	mkdir "$dir/cut"
 	# What the scene before left there is not to be taken for this one's.
 	second 'rm -rf /tmp/cut && mkdir /tmp/cut' || return
-	"$here/far" $net.2 "exec $here/cut 1 $file /tmp/cut" >"$dir/there" &
+	"$here/far" $net.2 "exec $here/cut 1 $file_there /tmp/cut" >"$dir/there" &
 	remote=$!
 	until_true 30 target || return
 	mv "$dir/target" "$dir/cut/target"
