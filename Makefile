@@ -70,6 +70,7 @@ modules: kernels	## the module for both Debian kernels, in build/RELEASE/kernel
 		tools/vm/module $$series $(FLAVOUR) W=1 modules || exit 1; done
 
 module: deps	## the module for the running kernel, in kernel/
+	@tools/check/deps module
 	$(MAKE) -C /lib/modules/$$(uname -r)/build M=$(CURDIR)/kernel modules
 
 lib: deps	## libbgdma
