@@ -169,4 +169,53 @@ TEST(dp9_x2_forged_packets_of_windows)
 	EXPECT_TRUE(job_run(JOB, forged, shared(sizeof(struct told)), -1));
 }
 
+/* ---- A barrier that others are through ----------------------------------- */
+
+#define CROWD	5
+#define WAITER	2
+
+/* What this process tells the waiter in a round of the barrier. */
+static int round_forge(struct accessor *a, unsigned int detail)
+{
+	struct module module = { .m = a->m };
+	struct forger f;
+
+	require_is(0, forger_open(&f, &module));
+	return forge(&f, WAITER, DATA_FIFO, forge_id("rma", "window"),
+		     BARRIER << 8 | detail, "", 0);
+}
+
+/*
+ * Somebody died before this barrier, of which the waiter hears in the round before the
+ * last; but first in the last, of the next one.
+ */
+static int told_of_the_next_first(uint32_t rank, uint32_t size, void *arg)
+{
+	struct accessor a = { 0 };
+
+	(void)size;
+	(void)arg;
+	require_is(0, accessor_open(&a));
+	if (rank == 1)
+		require_is(0, round_forge(&a, 0));
+	if (rank == 3) {
+		require_is(0, round_forge(&a, 2));
+		require_is(0, round_forge(&a, 2 | ROUND_BROKEN));
+	}
+	require_is(0, bgdma_job_fence(a.m.job));
+	if (rank == 0)
+		require_is(0, round_forge(&a, 1 | ROUND_BROKEN));
+	require_is(0, bgdma_job_fence(a.m.job));
+	if (rank == WAITER)
+		require_is(-EHOSTDOWN, meet(&a));
+	require_is(0, bgdma_job_fence(a.m.job));
+	return member_leave(&a.m);
+}
+
+TEST(x3_a_barrier_whose_next_is_broken_is_broken)
+{
+	partition_new("8x1x1", "");
+	EXPECT_TRUE(job_run(CROWD, told_of_the_next_first, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

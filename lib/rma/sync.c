@@ -22,6 +22,13 @@ struct round {
 	int result;
 };
 
+/* This barrier is, and all later ones. What tells of a later one may come first. */
+static void breaks_from(struct bgdma_window *window, uint32_t barrier)
+{
+	if (!window->broken || (int32_t)(barrier - window->broken) < 0)
+		window->broken = barrier;
+}
+
 /*
  * Of each round each barrier brings one packet, so their number tells which
  * barrier one is of. Others may be in the next.
@@ -30,8 +37,8 @@ void barrier_arrived(struct bgdma_window *window, unsigned int number,
 		     bool broken)
 {
 	window->arrived[number]++;
-	if (broken && !window->broken)
-		window->broken = window->arrived[number];
+	if (broken)
+		breaks_from(window, window->arrived[number]);
 }
 
 bool barrier_is_from(const struct bgdma_window *window, unsigned int number,
@@ -69,13 +76,11 @@ static bool round_there(void *arg)
 	return broken || arrived || r->window->rma->peer[r->from].down;
 }
 
-/* This barrier is, and all later ones. */
 static bool round_breaks(void *arg)
 {
 	struct bgdma_window *window = arg;
 
-	if (!window->broken)
-		window->broken = window->generation;
+	breaks_from(window, window->generation);
 	return true;
 }
 
