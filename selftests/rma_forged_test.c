@@ -212,7 +212,7 @@ static int told_of_the_next_first(uint32_t rank, uint32_t size, void *arg)
 	return member_leave(&a.m);
 }
 
-TEST(x3_a_barrier_whose_next_is_broken_is_broken)
+TEST(x3_a_broken_barrier_whose_next_is_heard_of_first)
 {
 	partition_new("8x1x1", "");
 	EXPECT_TRUE(job_run(CROWD, told_of_the_next_first, NULL, -1));

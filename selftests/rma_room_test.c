@@ -10,7 +10,7 @@
 #define ENTRIES		64U
 #define PIECE		8U
 #define PIECES		(WINDOW / PIECE)
-#define FIRST		(2 * ENTRIES * BGDMA_RGET_DESC_MAX)	/* more than there is room for */
+#define MANY		(2 * ENTRIES * BGDMA_RGET_DESC_MAX)	/* more than there is room for */
 
 enum kind { ROW_OF_PUTS, ROW_OF_GETS, ROW_OF_UPDATES, PUTS, GETS, UPDATES,
 	    UPDATES_BY_US };
@@ -42,14 +42,11 @@ static int room_open(struct accessor *a, struct closer *c, uint32_t *id)
 {
 	const struct bgdma_window_attr window = { .length = WINDOW };
 	const struct bgdma_rma_attr rma = { .channels = 1, .entries = ENTRIES };
-	const struct bgdma_operation_attr close = {
-		.module = "test", .name = "close", .packet = on_close, .arg = c,
-	};
+	const struct test_operation close = { "close", on_close, 0, id };
 
 	require_is(0, member_open(&a->m, NULL));
 	require_is(0, bgdma_rma_create(&a->rma, a->m.ep, &rma));
-	require_is(0, bgdma_operation_register(a->m.ep, &close, id));
-	require_is(0, bgdma_endpoint_commit(a->m.ep, NULL));
+	require_is(0, member_commit(&a->m, &close, 1, c));
 	require_is(0, bgdma_region_alloc(bgdma_endpoint_ctx(a->m.ep), LOCAL,
 					 LOCAL_RW, &a->region));
 	require_is(0, bgdma_endpoint_expose(a->m.ep, a->region,
@@ -64,7 +61,7 @@ static int room_open(struct accessor *a, struct closer *c, uint32_t *id)
 static int access_piece(const struct accessor *a, struct bgdma_rma_epoch *e,
 			enum kind kind, uint32_t i)
 {
-	const struct bgdma_stride row = { .count = FIRST, .local = PIECE,
+	const struct bgdma_stride row = { .count = MANY, .local = PIECE,
 					  .at = PIECE };
 	const struct bgdma_access_attr piece = access_at(a, i * PIECE, PIECE,
 							 i * PIECE);
@@ -75,10 +72,9 @@ static int access_piece(const struct accessor *a, struct bgdma_rma_epoch *e,
 
 	switch (kind) {
 	case ROW_OF_PUTS:
+		return bgdma_epoch_put_strided(e, &piece, &row);
 	case ROW_OF_GETS:
-		return kind == ROW_OF_PUTS ?
-		       bgdma_epoch_put_strided(e, &piece, &row) :
-		       bgdma_epoch_get_strided(e, &piece, &row);
+		return bgdma_epoch_get_strided(e, &piece, &row);
 	case ROW_OF_UPDATES:
 		return bgdma_epoch_update_strided(e, &update, &row);
 	case PUTS:
@@ -122,7 +118,7 @@ static int room_at_origin(struct accessor *a, struct closer *c, uint32_t id,
 	require_is(0, bgdma_epoch_begin(a->window, FAR, 1, 0, &c->epoch));
 	links_cut(FAR, true);
 	require_is(0, bgdma_endpoint_send(a->m.ep, &close));
-	for (i = 0; !ret && i < FIRST; i++)
+	for (i = 0; !ret && i < MANY; i++)
 		ret = access_piece(a, c->epoch, kind, i);
 	require_is(-ESHUTDOWN, ret);
 	require_is(1, c->closed);
