@@ -31,6 +31,17 @@ static int open_world(struct caller *c)
 	return bgdma_coll_split(c->coll, NULL, &c->group);
 }
 
+/* With an operation of the test, and without a group. */
+static int open_with(struct caller *c, const struct test_operation *operation,
+		     void *arg)
+{
+	int ret = member_open(&c->m, NULL);
+
+	if (!ret)
+		ret = bgdma_coll_create(&c->coll, c->m.ep, c->m.job);
+	return ret ? ret : member_commit(&c->m, operation, 1, arg);
+}
+
 /* ---- What is wrong ------------------------------------------------------ */
 
 static int bad_calls(uint32_t rank, uint32_t size, void *arg)
@@ -238,9 +249,8 @@ static int gathers_late(uint32_t rank, uint32_t size, void *arg)
 {
 	int taken = 0, i;
 	struct bgdma_send_attr send = { .type = BGDMA_POINT_TO_POINT };
-	const struct bgdma_operation_attr operation = {
-		.module = "test", .name = "more", .packet = take, .arg = &taken,
-	};
+	const struct test_operation operation = { "more", take, 0,
+						  &send.operation };
 	struct bgdma_collective what = {
 		.kind = BGDMA_GATHER, .algorithm = BGDMA_LINEAR,
 		.bytes = sizeof(rank), .root = 1, .in = &rank,
@@ -249,11 +259,7 @@ static int gathers_late(uint32_t rank, uint32_t size, void *arg)
 	struct caller c = { 0 };
 
 	(void)arg;
-	require_is(0, member_open(&c.m, NULL));
-	require_is(0, bgdma_coll_create(&c.coll, c.m.ep, c.m.job));
-	require_is(0, bgdma_operation_register(c.m.ep, &operation,
-					       &send.operation));
-	require_is(0, bgdma_endpoint_commit(c.m.ep, NULL));
+	require_is(0, open_with(&c, &operation, &taken));
 	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
 	what.out = got;
 	place(0, size);
@@ -269,8 +275,7 @@ static int gathers_late(uint32_t rank, uint32_t size, void *arg)
 	}
 	place(1, size);
 	require_is(0, bgdma_endpoint_send(c.m.ep, &send));
-	/* Until that has failed. */
-	usleep(100000);
+	require(until(send_failed(c.m.ep)));
 	require_is(0, bgdma_coll_run(c.group, &what));
 	require(taken == MANY && got[0] == 0 && got[1] == 1);
 	require_is(-EHOSTDOWN, bgdma_coll_run(c.group, &what));
@@ -387,18 +392,13 @@ static int split_after_one_in_vain(uint32_t rank, uint32_t size, void *arg)
 {
 	struct caller c = { 0 };
 	struct bgdma_send_attr send = { .type = BGDMA_POINT_TO_POINT };
-	const struct bgdma_operation_attr operation = {
-		.module = "test", .name = "split", .packet = split_here, .arg = &c,
-	};
+	const struct test_operation operation = { "split", split_here, 0,
+						  &send.operation };
 	uint64_t x = 1;
 	int i;
 
 	(void)arg;
-	require_is(0, member_open(&c.m, NULL));
-	require_is(0, bgdma_coll_create(&c.coll, c.m.ep, c.m.job));
-	require_is(0, bgdma_operation_register(c.m.ep, &operation,
-					       &send.operation));
-	require_is(0, bgdma_endpoint_commit(c.m.ep, NULL));
+	require_is(0, open_with(&c, &operation, &c));
 	place(0, size);
 	if (rank == 0) {
 		require_is(0, bgdma_endpoint_send(c.m.ep, &send));

@@ -79,8 +79,7 @@ static int sends_and_leaves(uint32_t rank, uint32_t size, void *arg)
 	while (!l->sent)
 		usleep(1000);
 	require_is(0, bgdma_msg_send(t.msg, &rank, sizeof(rank), 0, 1, 0));
-	/* Until that has failed. */
-	usleep(100000);
+	require(until(send_failed(t.m.ep)));
 	for (i = 0; i < MANY; i++) {
 		require_is(0, bgdma_msg_recv(t.msg, &word, sizeof(word), 0, 1,
 					     0, NULL));

@@ -133,6 +133,12 @@ static inline int member_leave(struct member *m)
 	return 0;
 }
 
+/* Whether something that it sent has failed; it sees so when it makes progress. */
+static inline bool send_failed(struct bgdma_endpoint *ep)
+{
+	return load(&bgdma_ctx_view(bgdma_endpoint_ctx(ep))->kern->inj_error[0]);
+}
+
 /* An operation of a test's module, and where its identifier goes. */
 struct test_operation {
 	const char *name;
