@@ -321,4 +321,125 @@ TEST(dp9_msg_an_eager_message_that_breaks_off)
 	EXPECT_TRUE(job_run(2, broken, NULL, -1));
 }
 
+/*
+ * What breaks off has filled the FIFO to its last byte, behind another message: an event
+ * alone tells of it.
+ */
+struct broken_off {
+	bool eager;		/* it is a message of msg, too */
+	uint32_t before;	/* bytes of the message before it */
+	uint32_t packets;	/* of it that have room */
+};
+
+static int descriptor(struct talker *t, struct bgdma_inj_fifo *fifo,
+		  struct bgdma_transfer *x, uint32_t id, uint64_t word)
+{
+	const struct bgdma_peer *to = bgdma_endpoint_peer(t->m.ep, 1);
+	struct bgdma_desc *desc = bgdma_inj_reserve(fifo);
+
+	require(desc);
+	x->dest = to->node;
+	x->dest_ctx = to->ctx;
+	x->dest_fifo = DATA_FIFO;
+	x->dispatch = (uint16_t)id;
+	x->cookie = (uint64_t)(id >> 16) << BGDMA_WORD_BITS | word;
+	bgdma_desc_memfifo(desc, x);
+	return bgdma_inj_submit(fifo);
+}
+
+static int break_off_behind(struct talker *t, const struct broken_off *what)
+{
+	const uint32_t eager = forge_id("msg", "eager, 8388608 bytes for each peer");
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(t->m.ep);
+	struct bgdma_transfer x = bgdma__no_transfer();
+	struct bgdma_inj_fifo *fifo;
+	struct bgdma_counter *counter;
+	struct bgdma_region *region;
+
+	require_is(0, bgdma_inj_create(ctx, NULL, &fifo));
+	require_is(0, bgdma_region_register(ctx, mem, EAGER, BGDMA_LOCAL_READ,
+					    &region));
+	require_is(0, bgdma_counter_alloc(ctx, BGDMA_INJECTION, &counter));
+	bgdma_counter_add(counter, EAGER);
+	x.from.region = bgdma_region_handle(region);
+	x.length = what->before;
+	require_is(0, descriptor(t, fifo, &x, eager, 0));
+	x.length = EAGER;
+	x.counter = bgdma_counter_handle(counter);
+	require_is(0, descriptor(t, fifo, &x, what->eager ? eager :
+			     forge_id("nobody", "knows it"), 1));
+	require(until(bgdma_counter_read(counter) ==
+		      EAGER - what->packets * BGDMA_PACKET_MAX));
+	return bgdma_inj_destroy(fifo);
+}
+
+static int told_by_event(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_endpoint_attr attr = { .data_bytes = 16384 };
+	const struct broken_off *what = arg;
+	struct bgdma_msg_request *r[2];
+	struct bgdma_msg_status status;
+	struct talker t = { 0 };
+	unsigned int i;
+
+	(void)size;
+	require_is(0, talker_open(&t, attr, NULL));
+	require_is(0, bgdma_job_fence(t.m.job));
+	if (rank == 0) {
+		require_is(0, break_off_behind(&t, what));
+	} else {
+		require_is(0, bgdma_msg_irecv(t.msg, mem, EAGER, 0, 0, 0, &r[0]));
+		require_is(0, bgdma_msg_irecv(t.msg, mem + EAGER, EAGER, 0, 1, 0,
+					      &r[1]));
+		require(until(bgdma_events_pending(bgdma_endpoint_ctx(t.m.ep))));
+		/* A packet, then the event, then the other packets. */
+		for (i = 0; i < 64; i++)
+			require(bgdma_endpoint_progress(t.m.ep, 1) >= 0);
+		require_is(0, bgdma_msg_wait(&r[0], &status));
+		require_is(what->before, status.length);
+		require_is(1, t.troubles[BGDMA_TROUBLE_CUT]);
+		if (!what->eager)
+			require_is(0, bgdma_msg_cancel(r[1]));
+		require_is(what->eager ? -EIO : -ECANCELED,
+			   bgdma_msg_wait(&r[1], &status));
+		require_is(0, t.troubles[BGDMA_TROUBLE_MALFORMED]);
+	}
+	require_is(0, bgdma_job_fence(t.m.job));
+	return member_close(&t.m);
+}
+
+FIXTURE(told) {
+};
+
+FIXTURE_VARIANT(told) {
+	struct broken_off what;
+};
+
+/* None of it, while a message of msg of two packets is half there. */
+FIXTURE_VARIANT_ADD(told, of_others) {
+	.what = { .before = 8064, .packets = 2 },
+};
+
+/* Before the first of its packets was looked at. */
+FIXTURE_VARIANT_ADD(told, of_one_that_is_next) {
+	.what = { .eager = true, .before = 3968, .packets = 3 },
+};
+
+FIXTURE_SETUP(told)
+{
+	must(unsetenv("BGDMA_TEST_LINKS"));
+	partition_new("2x1x1", "");
+}
+
+FIXTURE_TEARDOWN(told)
+{
+}
+
+TEST_F(told, dp9_msg_a_message_that_breaks_off_by_event)
+{
+	struct broken_off what = variant->what;
+
+	EXPECT_TRUE(job_run(2, told_by_event, &what, -1));
+}
+
 TEST_HARNESS_MAIN

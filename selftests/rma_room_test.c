@@ -157,7 +157,7 @@ FIXTURE_VARIANT(room) {
 };
 
 #define VARIANT(name, which) \
-	FIXTURE_VARIANT_ADD(room, name) { .kind = which }
+	FIXTURE_VARIANT_ADD(room, name) { .kind = (which) }
 
 VARIANT(row_of_puts, ROW_OF_PUTS);
 VARIANT(row_of_gets, ROW_OF_GETS);

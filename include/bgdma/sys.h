@@ -156,6 +156,9 @@ enum bgdma_portions {
  * @code: enum bgdma_code, of BGDMA_TROUBLE_LOST, _CUT and _PORTION
  * @portion: of BGDMA_TROUBLE_PORTION, from 1: the one that failed, else the
  *	first that is not known to have crossed, which a shared counter cannot tell
+ * @message: the message's msg_id, of BGDMA_TROUBLE_CUT. Where there was no room to
+ *	end it by a packet nothing tells @type and @operation, which are 0 then; and
+ *	packets of it may still be in the reception FIFO
  */
 struct bgdma_trouble_info {
 	enum bgdma_trouble trouble;
@@ -166,6 +169,7 @@ struct bgdma_trouble_info {
 	uint32_t operation;
 	uint32_t code;
 	uint32_t portion;
+	uint32_t message;
 };
 
 /* See struct bgdma_endpoint_attr; @info is valid until it returns. */

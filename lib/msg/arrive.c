@@ -175,12 +175,41 @@ void arriving_fail(struct bgdma_msg *msg, uint32_t rank, int error)
 		arriving_end(msg, rank, error);
 }
 
+void arriving_cut(struct bgdma_msg *msg, uint32_t rank, uint32_t id)
+{
+	struct msg_peer *peer = &msg->peer[rank];
+	struct arriving *in = &peer->in;
+
+	if (!in->active || in->id != id) {
+		/* The event may overtake what lies in the FIFO; no more has room there. */
+		peer->told = (uint32_t)(msg->window.fifo / MESSAGE_COST) + 1;
+		peer->told_id = id;
+		return;
+	}
+	peer->told = 0;
+	in->cut = true;
+	arriving_end(msg, rank, -EIO);
+}
+
+/* Was that told of one that begins now? */
+static APART void arriving_told(struct bgdma_msg *msg, uint32_t rank)
+{
+	struct msg_peer *peer = &msg->peer[rank];
+
+	if (peer->in.id == peer->told_id)
+		arriving_cut(msg, rank, peer->told_id);
+	else
+		peer->told--;
+}
+
 /* The next packet of a message. */
 static APART int eager_go_on(struct bgdma_msg *msg, uint32_t rank,
 			     const struct bgdma_packet *packet)
 {
 	struct arriving *in = &msg->peer[rank].in;
 
+	if (in->cut && packet->msg_id == in->id)
+		return 0;
 	if (!in->active || packet->offset != in->at ||
 	    packet->msg_length != in->length ||
 	    packet->bytes > in->length - in->at) {
@@ -239,8 +268,10 @@ int on_eager(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	if (packet->bytes < length) {
 		peer->in = (struct arriving){
 			.active = true, .at = packet->bytes, .length = length,
-			.request = r, .message = m,
+			.id = packet->msg_id, .request = r, .message = m,
 		};
+		if (bgdma_unlikely(peer->told))
+			arriving_told(msg, rank);
 	} else if (r) {
 		request_received(r, 0);
 		memory_owe(msg, peer, length);

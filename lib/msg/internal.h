@@ -109,9 +109,14 @@ struct bgdma_msg_message {
 
 _Static_assert(sizeof(struct bgdma_msg_message) <= MESSAGE_COST, "it costs more");
 
-/* An eager message of several packets that is arriving. */
+/*
+ * An eager message of several packets that is arriving.
+ * @id: its msg_id
+ * @cut: it broke off; packets of it may still come
+ */
 struct arriving {
-	bool active;
+	bool active, cut;
+	uint32_t id;
 	uint64_t at, length;
 	struct match_key key;
 	struct bgdma_msg_request *request;	/* one of the two */
@@ -135,6 +140,7 @@ struct credit {
  * @held: of its here, what it has taken and not got back (its FIFO: not counted)
  * @owed: of that, what it can have back
  * @sends: wait for their turn; those behind wait, too
+ * @told: one of the next so many that arrive may be @told_id, which broke off
  * @due: in the list of those whose sends or credits found no room
  */
 struct msg_peer {
@@ -142,6 +148,7 @@ struct msg_peer {
 	struct request_queue sends;
 	struct arriving in;
 	struct msg_peer *next_due;
+	uint32_t told, told_id;
 	bool due, down;
 };
 
@@ -324,6 +331,9 @@ bool send_cancel(struct bgdma_msg_request *r);
 bgdma_packet_fn on_eager, on_rts, on_empty;
 /* What is arriving from a peer does not go on. */
 void arriving_fail(struct bgdma_msg *msg, uint32_t rank, int error);
+
+/* There was no room to say in the FIFO that a message, of whatever module, broke off. */
+void arriving_cut(struct bgdma_msg *msg, uint32_t rank, uint32_t id);
 /* Give a receive its message, which is in no table. */
 void message_receive(struct bgdma_msg *msg, struct bgdma_msg_message *m,
 		     struct bgdma_msg_request *r);

@@ -176,9 +176,8 @@ static void on_trouble(void *arg, const struct bgdma_trouble_info *info)
 
 	if (info->rank >= msg->size)
 		return;
-	if (info->trouble == BGDMA_TROUBLE_CUT &&
-	    (!info->operation || info->operation == msg->eager)) {
-		arriving_fail(msg, info->rank, -EIO);
+	if (info->trouble == BGDMA_TROUBLE_CUT && !info->operation) {
+		arriving_cut(msg, info->rank, info->message);
 	} else if (info->trouble == BGDMA_TROUBLE_PEER_DOWN ||
 		   is_lost(msg, info)) {
 		peer_end(msg, info->rank, -EHOSTDOWN);

@@ -187,6 +187,7 @@ static void packet_trouble(struct bgdma_endpoint *ep,
 		.operation = on_tree ? member_id(packet) : packet_id(packet),
 		.code = trouble == BGDMA_TROUBLE_CUT ? BGDMA_E_ABORTED :
 						       BGDMA_OK,
+		.message = packet->msg_id,
 	};
 
 	endpoint_trouble(ep, &info);
@@ -355,6 +356,7 @@ static void event_cut(struct bgdma_endpoint *ep,
 		.node = event->peer_rank,
 		.ctx = event->peer_ctx,
 		.code = event->code,
+		.message = (uint32_t)event->transfer_id,
 	};
 
 	endpoint_trouble(ep, &info);
