@@ -4,8 +4,11 @@
  * attribute the good values, and for each bad one the errno, the explanation,
  * and that the kernel points to the right attribute.
  */
+#include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/wait.h>
 
 #include "kselftest_harness.h"
 #include "netlink_util.h"
@@ -541,6 +544,51 @@ TEST_F(netlink, x2_user_namespace)
 {
 	ASSERT_EQ(0, make(&self->l, "p", 2));
 	EXPECT_EQ(0, as_user(NOBODY, in_user_namespace, "p"));
+}
+
+/* Attaches as nobody until there is an end to it; nothing but -EACCES is right. */
+static int knock(void *end)
+{
+	struct bgdma_attach at = { 0 };
+	int ret, fd;
+
+	must(setgroups(0, NULL));
+	must(setresgid(NOBODY, NOBODY, NOBODY));
+	must(setresuid(NOBODY, NOBODY, NOBODY));
+	fd = (int)must(open("/dev/bgdma", O_RDWR | O_CLOEXEC));
+	do {
+		ret = bg_attach(fd, "p", 0, &at);
+	} while (ret == -EACCES && !load((int *)end));
+	return ret == -EACCES ? 0 : -EXDEV;
+}
+
+/* Who is let in neither by what was nor by what is to be is not by half of each. */
+TEST_F(netlink, x2_access_changes_as_a_whole)
+{
+	static const struct {
+		uint32_t gid, mode;
+	} access[] = { { NOBODY, 0600 }, { 0, 0660 } };
+	struct link *l = &self->l;
+	int *end = shared(sizeof(*end));
+	struct nl_msg *msg;
+	unsigned int i;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, make(l, "p", 2));
+	pid = (pid_t)must(fork());
+	if (!pid)
+		_exit(-knock(end));
+	for (i = 0; i < 3000; i++) {
+		msg = request(l, BGDMA_CMD_PARTITION_SET, NLM_F_ACK);
+		nla_put_string(msg, BGDMA_A_PARTITION_NAME, "p");
+		nla_put_u32(msg, BGDMA_A_PARTITION_GID, access[i % 2].gid);
+		nla_put_u32(msg, BGDMA_A_PARTITION_MODE, access[i % 2].mode);
+		ASSERT_EQ(0, ask(l, msg, &self->a));
+	}
+	store(end, 1);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
 }
 
 static int elsewhere(void *name)

@@ -87,14 +87,22 @@ static int bgdma_ioc_query(struct bgdma_call *call)
 }
 
 /* As for a file that is opened for reading and writing. */
-static bool bgdma_may_attach(const struct bgdma_partition *part,
-			     struct net *net)
+static bool bgdma_may_attach(struct bgdma_partition *part, struct net *net)
 {
-	u16 mode = READ_ONCE(part->mode);
+	kuid_t uid;
+	kgid_t gid;
+	u16 mode;
 
-	if (uid_eq(current_euid(), part->uid))
+	/* Half of what was before, and half of what is to be, may let anybody in. */
+	mutex_lock(&part->lock);
+	uid = part->uid;
+	gid = part->gid;
+	mode = part->mode;
+	mutex_unlock(&part->lock);
+
+	if (uid_eq(current_euid(), uid))
 		mode >>= 6;
-	else if (in_egroup_p(part->gid))
+	else if (in_egroup_p(gid))
 		mode >>= 3;
 	return (mode & 6) == 6 || ns_capable(net->user_ns, CAP_NET_ADMIN);
 }
