@@ -311,7 +311,8 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * @gates: of its regions; @lock, read under RCU
  * @n_gates: so many; @lock
  * @last_gate: number of the newest, from 1; @lock
- * @grant_next: id of the next grant
+ * @grant_last: id of the newest grant
+ * @grants_round: ids have gone round: an older grant may have the next one
  * @groups: that it has bound; lock of partition.groups
  * @classes: of the combining network; written under @lock, read under RCU
  * @n_classes: so many; written under @lock
@@ -386,7 +387,8 @@ struct bgdma_ctx {
 	struct list_head gates;
 	u32 n_gates;
 	u64 last_gate;
-	u32 grant_next;
+	u32 grant_last;
+	bool grants_round;
 	struct list_head groups;
 	struct bgdma_class __rcu *classes[BGDMA_CLASSES_MAX];
 	u32 n_classes;

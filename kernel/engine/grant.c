@@ -7,6 +7,7 @@
  * change under ctx.lock.
  */
 #include <linux/overflow.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "../bgdma.h"
@@ -257,6 +258,74 @@ static int bgdma_revoke_at(struct bgdma_ctx *ctx,
 	return 1;
 }
 
+/* Return: 1: a grant of one object has this id. */
+static int bgdma_grant_at(struct bgdma_ctx *ctx,
+			  struct bgdma_grants __rcu **where, u32 id)
+{
+	struct bgdma_grants *grants = bgdma_grants_now(ctx, where);
+	u32 i;
+
+	for (i = 0; grants && i < grants->n; i++) {
+		if (grants->e[i].id == id && grants->e[i].rights)
+			return 1;
+	}
+	return 0;
+}
+
+/* Of all objects of the context. Return: the sum of what it returned. */
+static int bgdma_grants_each(struct bgdma_ctx *ctx, u32 id,
+			     int (*visit)(struct bgdma_ctx *ctx,
+					  struct bgdma_grants __rcu **where,
+					  u32 id))
+{
+	struct bgdma_region *region;
+	unsigned long index;
+	unsigned int k;
+	int found = 0;
+	u32 i;
+
+	lockdep_assert_held(&ctx->lock);
+
+	xa_for_each(&ctx->regions, index, region)
+		found += visit(ctx, &region->grants, id);
+	for (k = 0; k < 2; k++) {
+		for (i = 0; i < ctx->n_ctr[k]; i++)
+			found += visit(ctx, &ctx->counters[k][i].grants, id);
+	}
+	for (k = BGDMA_KIND_REC_FIFO; k <= BGDMA_KIND_RGET_QUEUE; k++) {
+		u32 max = k == BGDMA_KIND_REC_FIFO ? ctx->n_rec : ctx->n_rgq;
+
+		for (i = 0; i < max; i++) {
+			struct bgdma_grants __rcu **where;
+
+			where = bgdma_grants_of(ctx, k, i);
+			if (!IS_ERR(where))
+				found += visit(ctx, where, id);
+		}
+	}
+	return found;
+}
+
+/*
+ * Ids go round: a process may run for years. Those of grants that live on from before
+ * are passed over.
+ */
+static int bgdma_grant_id(struct bgdma_ctx *ctx, u32 *id)
+{
+	*id = ctx->grant_last;
+	do {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+		if (++*id == BGDMA_NONE) {
+			*id = 1;
+			ctx->grants_round = true;
+		}
+	} while (ctx->grants_round &&
+		 bgdma_grants_each(ctx, *id, bgdma_grant_at));
+	return 0;
+}
+
 /**
  * bgdma_grant() - let a peer use an object
  * @ctx: owner
@@ -275,16 +344,14 @@ int bgdma_grant(struct bgdma_ctx *ctx, struct bgdma_grant *arg)
 		.ctx = arg->ctx,
 		.incarnation = arg->incarnation,
 		.rights = arg->rights,
-		.id = ctx->grant_next + 1,
 	};
 	int err;
 	u32 i;
 
-	err = bgdma_grant_check(ctx, arg) ?: bgdma_grant_range(ctx, arg);
+	err = bgdma_grant_check(ctx, arg) ?: bgdma_grant_range(ctx, arg) ?:
+	      bgdma_grant_id(ctx, &entry.id);
 	if (err)
 		return err;
-	if (entry.id == BGDMA_NONE)
-		return -ENOSPC;
 
 	for (i = 0; i < arg->count; i++) {
 		struct bgdma_grants *old, *new = NULL;
@@ -308,7 +375,7 @@ int bgdma_grant(struct bgdma_ctx *ctx, struct bgdma_grant *arg)
 		if (old)
 			kfree_rcu(old, rcu);
 	}
-	ctx->grant_next = entry.id;
+	ctx->grant_last = entry.id;
 	arg->id = entry.id;
 	return 0;
 undo:
@@ -329,34 +396,7 @@ undo:
  */
 int bgdma_revoke(struct bgdma_ctx *ctx, u32 id)
 {
-	struct bgdma_region *region;
-	unsigned long index;
-	unsigned int k;
-	int found = 0;
-	u32 i;
-
-	lockdep_assert_held(&ctx->lock);
-
-	xa_for_each(&ctx->regions, index, region)
-		found += bgdma_revoke_at(ctx, &region->grants, id);
-	for (k = 0; k < 2; k++) {
-		for (i = 0; i < ctx->n_ctr[k]; i++)
-			found += bgdma_revoke_at(ctx,
-						 &ctx->counters[k][i].grants,
-						 id);
-	}
-	for (k = BGDMA_KIND_REC_FIFO; k <= BGDMA_KIND_RGET_QUEUE; k++) {
-		u32 max = k == BGDMA_KIND_REC_FIFO ? ctx->n_rec : ctx->n_rgq;
-
-		for (i = 0; i < max; i++) {
-			struct bgdma_grants __rcu **where;
-
-			where = bgdma_grants_of(ctx, k, i);
-			if (!IS_ERR(where))
-				found += bgdma_revoke_at(ctx, where, id);
-		}
-	}
-	if (!found)
+	if (!bgdma_grants_each(ctx, id, bgdma_revoke_at))
 		return -ENOENT;
 	synchronize_rcu();
 	/* Not before: an epoch may have begun under the grant meanwhile. */

@@ -154,7 +154,9 @@ unpin:
 	return n;
 }
 
-/* Slots go round, so that a handle comes back only after 2^32 others. */
+/*
+ * Slots go round, and so do generations: a handle comes back only after 2^32 others.
+ */
 static int bgdma_region_slot(struct bgdma_ctx *ctx,
 			     struct bgdma_region *region)
 {
@@ -167,12 +169,8 @@ static int bgdma_region_slot(struct bgdma_ctx *ctx,
 			      &ctx->region_next, GFP_KERNEL_ACCOUNT);
 	if (err < 0)
 		return err == -EBUSY ? -ENOSPC : err;
-	if (err == 1)
-		ctx->region_gen++;
-	if (ctx->region_gen > U16_MAX) {
-		xa_erase(&ctx->regions, slot);
-		return -ENOSPC;
-	}
+	if (err == 1 && ++ctx->region_gen > U16_MAX)
+		ctx->region_gen = 1;
 	region->handle = BGDMA_HANDLE(slot, ctx->region_gen);
 	return 0;
 }

@@ -237,6 +237,7 @@ static void give(struct input *in)
 	err = bgdma_grant(&f.ctx, arg);
 	must(!err == (there && !full && !fuzz_no_memory));
 	must(err != -ENOSPC || full);
+	must(err != -EINTR);
 	must(err != -ENOMEM || fuzz_no_memory);
 	fuzz_no_memory = false;
 	if (err)
@@ -267,12 +268,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	begin();
 	for (steps = 0; in.left && steps < STEPS; steps++) {
-		switch (take(&in, 1) % 4) {
-		case 0:
+		switch (take(&in, 1) % 16) {
+		case 0 ... 3:
 			take_back(&in);
 			break;
-		case 1:
+		case 4 ... 7:
 			give(&in);
+			break;
+		case 8:		/* years later */
+			f.ctx.grant_last = BGDMA_NONE - 1 - take(&in, 1) % 4;
+			f.ctx.grants_round = true;
 			break;
 		default:
 			ask(&in);

@@ -388,6 +388,7 @@ typedef struct wait_queue_head wait_queue_head_t;
 
 #define cond_resched()		((void)0)
 #define need_resched()		false
+#define fatal_signal_pending(task)	false
 #define msleep(ms)		abort()	/* there is memory */
 #define msecs_to_jiffies(ms)	(ms)
 
