@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "utils.h"
@@ -21,7 +22,15 @@ static uint32_t nodes, timeout_ms = 10000;
 static bool ring;
 static char shape[32];
 
-/* A command of the shell that has to succeed. */
+/* Commands of the shell that have to succeed. */
+static void shell_run(const char *commands)
+{
+	if (system(commands)) {
+		fprintf(stderr, "# failed: %s\n", commands);
+		must(-EINVAL);
+	}
+}
+
 static void __attribute__((format(printf, 1, 2)))
 shell(const char *format, ...)
 {
@@ -31,10 +40,7 @@ shell(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(command, sizeof(command), format, args);
 	va_end(args);
-	if (system(command)) {
-		fprintf(stderr, "# failed: %s\n", command);
-		must(-EINVAL);
-	}
+	shell_run(command);
 }
 
 static int here(void)
@@ -51,46 +57,44 @@ static uint32_t size_of(const char *dims)
 	return sscanf(dims, "%ux%ux%u", &x, &y, &z) > 0 ? x * y * z : 0;
 }
 
-/* In our own namespace: a link from the bridge to that of a process. */
-static int link_new(void *arg)
-{
-	const char *mtu = getenv("BGDMA_TEST_MTU");
-	uint32_t rank = *(uint32_t *)arg;
-
-	if (!mtu)
-		mtu = "1500";
-	must(setns(home, CLONE_NEWNET) ? -errno : 0);
-	shell("/usr/bin/ip link add bg%u mtu %s type veth peer name bg0 mtu %s netns %d",
-	      rank, mtu, mtu, (int)getppid());
-	shell("/usr/bin/ip link set bg%u master bridge up", rank);
-	return 0;
-}
-
 static void namespace_new(uint32_t rank)
 {
 	must(unshare(CLONE_NEWNET) ? -errno : 0);
 	away[rank] = here();
-	if (!ring) {
-		must(in_child(link_new, &rank));
-		shell("/usr/bin/ip link set bg0 up");
-	}
 	must(setns(home, CLONE_NEWNET) ? -errno : 0);
 }
 
-/* From a node to the next one of the ring. */
-static void edge_new(uint32_t rank)
+/* Of one command, as each takes a tenth of a second on an emulated machine. */
+static void devices_new(void)
 {
-	uint32_t next = (rank + 1) % nodes;
+	const char *mtu = getenv("BGDMA_TEST_MTU");
 	int test = (int)getpid();
+	char *commands = NULL;
+	uint32_t rank;
+	size_t bytes;
+	FILE *to = open_memstream(&commands, &bytes);
 
-	shell("/usr/bin/ip link add right netns /proc/%d/fd/%d type veth "
-	      "peer name left netns /proc/%d/fd/%d",
-	      test, away[rank], test, away[next]);
-	links_enter(rank);
-	shell("/usr/bin/ip link set right up");
-	links_enter(next);
-	shell("/usr/bin/ip link set left up");
-	links_leave();
+	must(to ? 0 : -errno);
+	if (!mtu)
+		mtu = "1500";
+	fputs("/usr/bin/ip -batch - <<end\n", to);
+	if (!ring)
+		fputs("link add bridge up type bridge\n", to);
+	for (rank = 0; rank < nodes; rank++) {
+		if (ring)
+			fprintf(to, "link add right up netns /proc/%d/fd/%d "
+				"type veth peer name left netns /proc/%d/fd/%d\n",
+				test, away[rank], test, away[(rank + 1) % nodes]);
+		else
+			fprintf(to, "link add bg0 up mtu %s netns /proc/%d/fd/%d "
+				"type veth peer name port%u mtu %s\n"
+				"link set port%u up master bridge\n",
+				mtu, test, away[rank], rank, mtu, rank);
+	}
+	fputs("end\n", to);
+	must(fclose(to) ? -errno : 0);
+	shell_run(commands);
+	free(commands);
 }
 
 static void device_join(const char *dev)
@@ -111,12 +115,31 @@ static void node_join(uint32_t rank, const char *dims, const char *more)
 	shell("bgdma partition add %s dims %s mode 0666 nodes %u %s >&2",
 	      PARTITION, dims, rank, more);
 	if (ring) {
+		shell("/usr/bin/ip link set left up");
 		device_join("left");
 		device_join("right");
 	} else {
 		device_join("bg0");
 	}
 	links_leave();
+}
+
+/* At the same time. */
+static void nodes_join(const char *dims, const char *more)
+{
+	uint32_t rank;
+	int status;
+
+	for (rank = 0; rank < nodes; rank++) {
+		if (must(fork()))
+			continue;
+		node_join(rank, dims, more);
+		_exit(0);
+	}
+	for (rank = 0; rank < nodes; rank++) {
+		must(wait(&status) < 0 ? -errno : 0);
+		must(status ? -EINVAL : 0);
+	}
 }
 
 /* Shorter than any time-out; not in our way, as long as the test runs. */
@@ -137,9 +160,9 @@ static void flap(const char *log)
 	for (;;) {
 		usleep(300000 + (unsigned int)rand() % 1500000);
 		rank = (uint32_t)rand() % nodes;
-		shell("/usr/bin/ip link set bg%u down", rank);
+		shell("/usr/bin/ip link set port%u down", rank);
 		usleep(100000);
-		shell("/usr/bin/ip link set bg%u up", rank);
+		shell("/usr/bin/ip link set port%u up", rank);
 		fprintf(file, "%u\n", rank);
 		fflush(file);
 	}
@@ -153,16 +176,12 @@ bool links_new(const char *dims, const char *more)
 	if (!links_wanted() || size_of(dims) > LINKS_MAX)
 		return false;
 	home = here();
-	if (!ring)
-		shell("/usr/bin/ip link add bridge type bridge && /usr/bin/ip link set bridge up");
 	nodes = size_of(dims);
 	snprintf(shape, sizeof(shape), "%s", dims);
 	for (rank = 0; rank < nodes; rank++)
 		namespace_new(rank);
-	for (rank = 0; ring && rank < nodes; rank++)
-		edge_new(rank);
-	for (rank = 0; rank < nodes; rank++)
-		node_join(rank, dims, more);
+	devices_new();
+	nodes_join(dims, more);
 	if (getenv("BGDMA_TEST_FLAP"))
 		flap(getenv("BGDMA_TEST_FLAP"));
 	return true;
@@ -198,7 +217,7 @@ static void port_set(uint32_t rank, const char *what)
 	int from = here();
 
 	must(setns(home, CLONE_NEWNET) ? -errno : 0);
-	shell("/usr/bin/ip link set bg%u type bridge_slave %s fdb_flush", rank, what);
+	shell("/usr/bin/ip link set port%u type bridge_slave %s fdb_flush", rank, what);
 	must(setns(from, CLONE_NEWNET) ? -errno : 0);
 	close(from);
 }
