@@ -238,4 +238,40 @@ TEST(ep3_x3_who_asks_is_allowed_later)
 	EXPECT_TRUE(job_run(2, allows_later, shared(sizeof(int)), -1));
 }
 
+/* ---- A window for which there is no memory ------------------------------- */
+
+/* Rank 0 is told of the first, and must not be at the third while rank 1 is there yet. */
+static int no_window(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr attr = { .addr = memory, .length = WINDOW };
+	struct accessor a = { 0 };
+	unsigned int i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, member_open(&a.m, NULL));
+	require_is(0, bgdma_rma_create(&a.rma, a.m.ep, NULL));
+	require_is(0, bgdma_endpoint_commit(a.m.ep, NULL));
+	for (i = 0; i < 3; i++) {
+		if (rank == 1)
+			usleep(300000);
+		faults = 0;
+		fault_code = ENOMEM;
+		until_fault = rank == 0 && i < 2;
+		require_is(i < 2 ? -ENOMEM : 0,
+			   bgdma_window_create(a.rma, &attr, &a.window));
+		require_is(until_fault, 0);
+		require(faults == (rank == 0 && i < 2));
+	}
+	require_is(0, meet(&a));
+	require_is(0, bgdma_window_free(a.window));
+	return member_close(&a.m);
+}
+
+TEST(x3_who_has_no_memory_for_a_window_meets_the_others)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, no_window, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

@@ -175,6 +175,7 @@ struct bgdma_rma {
 	bool open;			/* the queue, to the others */
 	struct rma_peer *peer;
 	struct bgdma_window *windows;
+	struct bgdma_window *kept;	/* for when there is no memory for one */
 	struct bgdma_rma_epoch *spare;	/* without counters */
 	uint32_t created;
 };
@@ -390,6 +391,8 @@ int rma_expose(struct bgdma_rma *rma, struct bgdma_region *region,
 int windows_shut(struct bgdma_rma *rma);
 /* Forget it; its region ends if @regions. */
 void window_drop(struct bgdma_window *window, bool regions);
+int window_keep(struct bgdma_rma *rma);
+void window_keep_no_more(struct bgdma_rma *rma);
 
 /* dynamic.c */
 void attached_look(struct bgdma_rma *rma);

@@ -178,6 +178,7 @@ static void release(void *arg)
 
 	while (rma->windows)
 		window_drop(rma->windows, false);
+	window_keep_no_more(rma);
 	epochs_release(rma);
 	for (i = 0; rma->channel && i < rma->attr.channels; i++)
 		free(rma->channel[i].sent);
@@ -266,7 +267,7 @@ int bgdma_rma_create_sized(struct bgdma_rma **rmap, struct bgdma_endpoint *ep,
 		rma->channel = calloc(rma->attr.channels,
 				      sizeof(*rma->channel));
 		rma->peer = calloc(rma->size, sizeof(*rma->peer));
-		if (!rma->channel || !rma->peer)
+		if (!rma->channel || !rma->peer || window_keep(rma))
 			ret = -ENOMEM;
 	}
 	module.arg = rma;

@@ -68,7 +68,14 @@ static struct bgdma_window *window_find(struct bgdma_rma *rma, uint64_t number)
 	return NULL;
 }
 
-static struct bgdma_window *window_new(struct bgdma_rma *rma, uint32_t number)
+static void memory_free(struct bgdma_window *window)
+{
+	free(window->grant);
+	free(window->peer);
+	free(window);
+}
+
+static struct bgdma_window *memory_alloc(const struct bgdma_rma *rma)
 {
 	struct bgdma_window *window = calloc(1, sizeof(*window));
 
@@ -77,17 +84,51 @@ static struct bgdma_window *window_new(struct bgdma_rma *rma, uint32_t number)
 	window->peer = calloc(rma->size, sizeof(*window->peer));
 	window->grant = calloc(rma->size, sizeof(*window->grant));
 	if (!window->peer || !window->grant) {
-		free(window->peer);
-		free(window->grant);
-		free(window);
+		memory_free(window);
 		return NULL;
 	}
+	return window;
+}
+
+int window_keep(struct bgdma_rma *rma)
+{
+	rma->kept = memory_alloc(rma);
+	return rma->kept ? 0 : -ENOMEM;
+}
+
+void window_keep_no_more(struct bgdma_rma *rma)
+{
+	if (rma->kept)
+		memory_free(rma->kept);
+	rma->kept = NULL;
+}
+
+/* It is for the next one, too. */
+static void kept_clear(struct bgdma_rma *rma)
+{
+	struct bgdma_window *kept = rma->kept;
+
+	memset(kept->peer, 0, rma->size * sizeof(*kept->peer));
+	memset(kept->grant, 0, rma->size * sizeof(*kept->grant));
+	*kept = (struct bgdma_window){ .peer = kept->peer, .grant = kept->grant };
+}
+
+static struct bgdma_window *window_begin(struct bgdma_window *window,
+					 struct bgdma_rma *rma, uint32_t number)
+{
+	if (!window)
+		return NULL;
 	window->rma = rma;
 	window->number = number;
 	window->trap = -1;
 	window->next = rma->windows;
 	rma->windows = window;
 	return window;
+}
+
+static struct bgdma_window *window_new(struct bgdma_rma *rma, uint32_t number)
+{
+	return window_begin(memory_alloc(rma), rma, number);
 }
 
 #define ERRNOS		4096	/* so many, as results of calls */
@@ -351,7 +392,8 @@ static int parts_status(const struct bgdma_window *window)
 	return ret;
 }
 
-static struct bgdma_window *window_own(struct bgdma_rma *rma)
+/* Who has no memory for one meets the others all the same: they wait for its part. */
+static struct bgdma_window *window_own(struct bgdma_rma *rma, int *status)
 {
 	struct bgdma_window *window;
 
@@ -359,23 +401,14 @@ static struct bgdma_window *window_own(struct bgdma_rma *rma)
 	window = window_find(rma, rma->created);
 	if (!window)
 		window = window_new(rma, rma->created);
-	if (window) {
-		window->created = true;
-		rma->created++;
+	if (!window) {
+		window = window_begin(rma->kept, rma, rma->created);
+		*status = -ENOMEM;
 	}
+	window->created = true;
+	rma->created++;
 	rma_unlock(rma);
 	return window;
-}
-
-/* Who has no memory for a window tells the others, who wait for its part. */
-static void window_refuse(struct bgdma_rma *rma, int status)
-{
-	struct bgdma_window window = { .rma = rma };
-
-	rma_lock(rma);
-	window.number = rma->created++;
-	rma_unlock(rma);
-	(void)parts_send(&window, status);
 }
 
 int bgdma_window_create_sized(struct bgdma_rma *rma,
@@ -389,11 +422,7 @@ int bgdma_window_create_sized(struct bgdma_rma *rma,
 	if (!bgdma_endpoint_peer(rma->ep, 0))
 		return -ENOTCONN;
 	status = attr_copy(&own, sizeof(own), attr, size);
-	window = window_own(rma);
-	if (!window) {
-		window_refuse(rma, -ENOMEM);
-		return -ENOMEM;
-	}
+	window = window_own(rma, &status);
 	if (!status) {
 		window->attr = own;
 		status = queue_open(rma);
@@ -440,9 +469,10 @@ void window_drop(struct bgdma_window *window, bool regions)
 		free(e);
 	}
 	free(window->exposed);
-	free(window->grant);
-	free(window->peer);
-	free(window);
+	if (window == window->rma->kept)
+		kept_clear(window->rma);
+	else
+		memory_free(window);
 }
 
 int bgdma_window_free(struct bgdma_window *window)
