@@ -22,26 +22,49 @@ const struct attached *attached_find(const struct attached *list, uint64_t at,
 	return NULL;
 }
 
+static bool overlap(const struct attached *a, uint64_t addr, uint64_t length)
+{
+	return addr < a->addr + a->length && a->addr < addr + length;
+}
+
 static bool overlaps(const struct attached *list, uint64_t addr,
 		     uint64_t length)
 {
 	for (; list; list = list->next)
-		if (addr < list->addr + list->length &&
-		    list->addr < addr + length)
+		if (overlap(list, addr, length))
 			return true;
 	return false;
 }
 
-static struct attached *attached_take(struct attached **link, uint64_t addr)
+/* @handle: 0: whichever */
+static struct attached *attached_take(struct attached **link, uint64_t addr,
+				      uint32_t handle)
 {
 	struct attached *a;
 
 	for (; (a = *link); link = &a->next)
-		if (a->addr == addr) {
+		if (a->addr == addr && (!handle || a->handle == handle)) {
 			*link = a->next;
 			return a;
 		}
 	return NULL;
+}
+
+/* That they were detached could not be told. */
+static void overlapped_drop(struct window_peer *peer, uint64_t addr,
+			    uint64_t length)
+{
+	struct attached **link = &peer->attached, *a;
+
+	while ((a = *link)) {
+		if (!overlap(a, addr, length)) {
+			link = &a->next;
+			continue;
+		}
+		*link = a->next;
+		peer->pieces--;
+		free(a);
+	}
 }
 
 void attached_free(struct attached *list, bool regions)
@@ -71,21 +94,18 @@ int on_attach(struct bgdma_window *window, uint32_t rank,
 	addr = __le64_to_cpu(wire.addr);
 	length = __le64_to_cpu(wire.length);
 	if (!length) {
-		a = attached_take(list, addr);
+		/* Another thread may have attached it anew, and told that before. */
+		a = attached_take(list, addr, __le32_to_cpu(wire.region));
 		peer->pieces -= !!a;
 		free(a);
-		return a ? 0 : -EBADMSG;
+		return a || attached_find(*list, addr, 1) ? 0 : -EBADMSG;
 	}
-	/* That it was detached could not be told: there is one of an address. */
-	a = attached_take(list, addr);
-	peer->pieces -= !!a;
-	if (addr + length < addr || overlaps(*list, addr, length) ||
-	    peer->pieces >= BGDMA_ATTACHED_MAX) {
-		free(a);
+	if (addr + length < addr)
 		return -EBADMSG;
-	}
-	if (!a)
-		a = calloc(1, sizeof(*a));
+	overlapped_drop(peer, addr, length);
+	if (peer->pieces >= BGDMA_ATTACHED_MAX)
+		return -EBADMSG;
+	a = calloc(1, sizeof(*a));
 	if (!a)
 		return rma_no_memory(window->rma);
 	a->addr = addr;
@@ -98,15 +118,21 @@ int on_attach(struct bgdma_window *window, uint32_t rank,
 }
 
 #define LOOK_PACKETS	1024
-#define LOOKS		16	/* who is flooded comes to his access */
 
+/*
+ * Who is flooded comes to his access: no more is looked at than may have been there,
+ * control packets in turn with the others.
+ */
 void attached_look(struct bgdma_rma *rma)
 {
-	unsigned int i;
+	uint64_t bytes = bgdma_endpoint_share(rma->ep) * rma->size +
+			 2ULL * BGDMA_PACKET_MAX;
+	uint64_t left = 2 * bytes / BGDMA_PACKET_ALIGN;
+	int n;
 
-	for (i = 0; i < LOOKS; i++)
-		if (bgdma_endpoint_progress(rma->ep, LOOK_PACKETS) <= 0)
-			break;
+	while ((n = bgdma_endpoint_progress(rma->ep, LOOK_PACKETS)) > 0 &&
+	       left > (unsigned int)n)
+		left -= (unsigned int)n;
 }
 
 /* Packets, of the same length, that are on the way to the others. */
@@ -273,7 +299,7 @@ int bgdma_window_attach(struct bgdma_window *window, void *addr,
 	if (!ret)
 		return 0;
 	rma_lock(rma);
-	(void)attached_take(&own->attached, start);
+	(void)attached_take(&own->attached, start, a->handle);
 	own->pieces--;
 	rma_unlock(rma);
 	a->next = NULL;
@@ -288,7 +314,8 @@ int bgdma_window_detach(struct bgdma_window *window, void *addr)
 	int ret;
 
 	rma_lock(rma);
-	a = attached_take(&window->peer[rma->rank].attached, (uintptr_t)addr);
+	a = attached_take(&window->peer[rma->rank].attached, (uintptr_t)addr,
+			  0);
 	window->peer[rma->rank].pieces -= !!a;
 	rma_unlock(rma);
 	if (!a)
