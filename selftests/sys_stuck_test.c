@@ -479,4 +479,60 @@ TEST(lc2_cancels_of_messages_far_apart_are_known)
 	EXPECT_TRUE(job_run(2, apart, shared(sizeof(bool)), -1));
 }
 
+/* ---- A module that waits for what nothing tells of ---------------------- */
+
+#define LOOKS	5
+
+static int looks(void *arg)
+{
+	unsigned int *n = arg;
+
+	return ++*n < LOOKS ? -EAGAIN : *n == LOOKS;
+}
+
+static bool has_looked(void *arg)
+{
+	return *(unsigned int *)arg >= LOOKS;
+}
+
+/* While a channel waits for room, which is long in coming. */
+static int looks_again(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	unsigned int n = LOOKS;
+	const struct bgdma_module_attr work = { .work = looks, .arg = &n };
+	const struct test_operation ops[] = {
+		{ "eager", nothing, 0, &module.eager },
+	};
+	struct bgdma_send_attr send = { .dest = 1 };
+	struct bgdma_endpoint_attr attr = {
+		.data_bytes = 16384, .progress = BGDMA_PROGRESS_CALLER,
+	};
+	int ret;
+
+	(void)size;
+	(void)arg;
+	require_is(0, member_open(&module.m, &attr));
+	require_is(0, bgdma_module_add(module.m.ep, &work));
+	require_is(0, member_commit(&module.m, ops, 1, &module));
+	send.operation = module.eager;
+	if (rank == 0) {
+		while (!(ret = bgdma_endpoint_send(module.m.ep, &send)))
+			;
+		require_is(-EAGAIN, ret);
+		n = 0;
+		require_is(0, bgdma_endpoint_wait_until(module.m.ep, has_looked,
+							&n, BGDMA_SLEEP,
+							(int64_t)PATIENCE_NS));
+	}
+	require_is(0, bgdma_job_fence(module.m.job));
+	return member_close(&module.m);
+}
+
+TEST(lc2_a_module_waits_for_more_than_room)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, looks_again, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

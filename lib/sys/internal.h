@@ -236,8 +236,8 @@ struct bgdma_endpoint {
 
 	struct table table[2];
 	struct module *modules;
-	bool work_left;		/* of some module, for which there is no room */
-	bool work_late;		/* or no memory */
+	bool work_left;		/* of some module, for which a channel has no room */
+	bool work_late;		/* for another reason, of which nothing tells */
 
 	struct bgdma_rget_queue *rgq[RGQS];
 	struct pool pool[2];	/* by kind of counter */
@@ -265,6 +265,7 @@ struct bgdma_endpoint {
 	bool marks_due;			/* or stops, of some peer, or probes */
 	bool no_room;			/* and no packet will tell of any, or of an end */
 	uint32_t asking;		/* channels of which one will */
+	uint64_t asks;			/* times that somebody found no room */
 	uint32_t took_id, tail_id, piece_id, mark_id, probe_id, cut_id, stop_id;
 	uint32_t room_id, word_id;
 	struct words words;
@@ -351,6 +352,7 @@ static inline unsigned int modules_work(struct bgdma_endpoint *ep)
 {
 	const struct module *module;
 	unsigned int n = 0;
+	uint64_t asks;
 	int ret;
 
 	ep->work_left = false;
@@ -358,12 +360,13 @@ static inline unsigned int modules_work(struct bgdma_endpoint *ep)
 	for (module = ep->modules; module; module = module->next) {
 		if (!module->attr.work)
 			continue;
+		asks = ep->asks;
 		ret = module->attr.work(module->attr.arg);
 		if (ret > 0)
 			n += (unsigned int)ret;
-		else if (ret == -EAGAIN)
+		else if (ret == -EAGAIN && ep->asks != asks)
 			ep->work_left = true;
-		else if (ret == -ENOMEM)
+		else if (ret == -EAGAIN || ret == -ENOMEM)
 			ep->work_late = true;
 	}
 	return n;

@@ -110,6 +110,7 @@ static void room_ask(struct bgdma_endpoint *ep, struct channel *ch)
 	struct bgdma_desc *desc;
 
 	again_note(ep);
+	ep->asks++;
 	if (ch->asked)
 		return;
 	channel_look(ep, ch);
