@@ -191,12 +191,12 @@ void arriving_cut(struct bgdma_msg *msg, uint32_t rank, uint32_t id)
 	arriving_end(msg, rank, -EIO);
 }
 
-/* Was that told of one that begins now? */
+/* Was that told of the one that has come now? */
 static APART void arriving_told(struct bgdma_msg *msg, uint32_t rank)
 {
 	struct msg_peer *peer = &msg->peer[rank];
 
-	if (peer->in.id == peer->told_id)
+	if (peer->in.active && peer->in.id == peer->told_id)
 		arriving_cut(msg, rank, peer->told_id);
 	else
 		peer->told--;
@@ -270,14 +270,14 @@ int on_eager(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 			.active = true, .at = packet->bytes, .length = length,
 			.id = packet->msg_id, .request = r, .message = m,
 		};
-		if (bgdma_unlikely(peer->told))
-			arriving_told(msg, rank);
 	} else if (r) {
 		request_received(r, 0);
 		memory_owe(msg, peer, length);
 	} else {
 		m->arrived = true;
 	}
+	if (bgdma_unlikely(peer->told))
+		arriving_told(msg, rank);
 	return 0;
 }
 
