@@ -175,7 +175,7 @@ struct bgdma_rma {
 	bool open;			/* the queue, to the others */
 	struct rma_peer *peer;
 	struct bgdma_window *windows;
-	struct bgdma_window *kept;	/* for when there is no memory for one */
+	struct bgdma_window *kept[2];	/* for when there is no memory for one */
 	struct bgdma_rma_epoch *spare;	/* without counters */
 	uint32_t created;
 };

@@ -92,32 +92,40 @@ static struct bgdma_window *memory_alloc(const struct bgdma_rma *rma)
 
 int window_keep(struct bgdma_rma *rma)
 {
-	rma->kept = memory_alloc(rma);
-	return rma->kept ? 0 : -ENOMEM;
+	rma->kept[0] = memory_alloc(rma);
+	rma->kept[1] = memory_alloc(rma);
+	return rma->kept[0] && rma->kept[1] ? 0 : -ENOMEM;
 }
 
 void window_keep_no_more(struct bgdma_rma *rma)
 {
-	if (rma->kept)
-		memory_free(rma->kept);
-	rma->kept = NULL;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		if (rma->kept[i])
+			memory_free(rma->kept[i]);
+		rma->kept[i] = NULL;
+	}
 }
 
-/* It is for the next one, too. */
-static void kept_clear(struct bgdma_rma *rma)
+static bool is_kept(const struct bgdma_window *window)
 {
-	struct bgdma_window *kept = rma->kept;
+	return window == window->rma->kept[0] || window == window->rma->kept[1];
+}
 
-	memset(kept->peer, 0, rma->size * sizeof(*kept->peer));
-	memset(kept->grant, 0, rma->size * sizeof(*kept->grant));
+/* It is for another one, too. */
+static void kept_clear(struct bgdma_window *kept)
+{
+	uint32_t size = kept->rma->size;
+
+	memset(kept->peer, 0, size * sizeof(*kept->peer));
+	memset(kept->grant, 0, size * sizeof(*kept->grant));
 	*kept = (struct bgdma_window){ .peer = kept->peer, .grant = kept->grant };
 }
 
 static struct bgdma_window *window_begin(struct bgdma_window *window,
 					 struct bgdma_rma *rma, uint32_t number)
 {
-	if (!window)
-		return NULL;
 	window->rma = rma;
 	window->number = number;
 	window->trap = -1;
@@ -126,9 +134,17 @@ static struct bgdma_window *window_begin(struct bgdma_window *window,
 	return window;
 }
 
+/*
+ * Who has no memory for a window meets the others all the same, who wait for its part:
+ * with one of those that are kept. Nobody is ahead by more than one, so that each of the
+ * two is free again when it is wanted.
+ */
 static struct bgdma_window *window_new(struct bgdma_rma *rma, uint32_t number)
 {
-	return window_begin(memory_alloc(rma), rma, number);
+	struct bgdma_window *window = memory_alloc(rma);
+
+	return window_begin(window ? window : rma->kept[number % 2], rma,
+			    number);
 }
 
 #define ERRNOS		4096	/* so many, as results of calls */
@@ -167,11 +183,8 @@ int on_window(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	if (packet->flags & BGDMA_PACKET_ERROR)
 		return 0;
 	/* Others may be faster than we, by one window. */
-	if (!window && kind == PACKET_PART && number == rma->created) {
+	if (!window && kind == PACKET_PART && number == rma->created)
 		window = window_new(rma, (uint32_t)number);
-		if (!window)
-			return rma_no_memory(rma);
-	}
 	/* Late for one that could not be made: the others may not know yet. */
 	if (!window)
 		return number < rma->created && kind <= PACKET_BARRIER ?
@@ -392,7 +405,6 @@ static int parts_status(const struct bgdma_window *window)
 	return ret;
 }
 
-/* Who has no memory for one meets the others all the same: they wait for its part. */
 static struct bgdma_window *window_own(struct bgdma_rma *rma, int *status)
 {
 	struct bgdma_window *window;
@@ -401,10 +413,8 @@ static struct bgdma_window *window_own(struct bgdma_rma *rma, int *status)
 	window = window_find(rma, rma->created);
 	if (!window)
 		window = window_new(rma, rma->created);
-	if (!window) {
-		window = window_begin(rma->kept, rma, rma->created);
+	if (is_kept(window))
 		*status = -ENOMEM;
-	}
 	window->created = true;
 	rma->created++;
 	rma_unlock(rma);
@@ -469,8 +479,8 @@ void window_drop(struct bgdma_window *window, bool regions)
 		free(e);
 	}
 	free(window->exposed);
-	if (window == window->rma->kept)
-		kept_clear(window->rma);
+	if (is_kept(window))
+		kept_clear(window);
 	else
 		memory_free(window);
 }
