@@ -127,17 +127,19 @@ static void node_join(uint32_t rank, const char *dims, const char *more)
 /* At the same time. */
 static void nodes_join(const char *dims, const char *more)
 {
+	pid_t pid[LINKS_MAX];
 	uint32_t rank;
 	int status;
 
 	for (rank = 0; rank < nodes; rank++) {
-		if (must(fork()))
+		pid[rank] = (pid_t)must(fork());
+		if (pid[rank])
 			continue;
 		node_join(rank, dims, more);
 		_exit(0);
 	}
 	for (rank = 0; rank < nodes; rank++) {
-		must(wait(&status) < 0 ? -errno : 0);
+		must(waitpid(pid[rank], &status, 0) < 0 ? -errno : 0);
 		must(status ? -EINVAL : 0);
 	}
 }

@@ -8,6 +8,8 @@
 #include <grp.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
@@ -546,8 +548,10 @@ TEST_F(netlink, x2_user_namespace)
 	EXPECT_EQ(0, as_user(NOBODY, in_user_namespace, "p"));
 }
 
+enum { KNOCKS = 1, END = 2 };
+
 /* Attaches as nobody until there is an end to it; nothing but -EACCES is right. */
-static int knock(void *end)
+static int knock(int *state)
 {
 	struct bgdma_attach at = { 0 };
 	int ret, fd;
@@ -555,10 +559,14 @@ static int knock(void *end)
 	must(setgroups(0, NULL));
 	must(setresgid(NOBODY, NOBODY, NOBODY));
 	must(setresuid(NOBODY, NOBODY, NOBODY));
+	/* Now: who changes his user has none any more. */
+	must(prctl(PR_SET_PDEATHSIG, SIGKILL) ? -errno : 0);
 	fd = (int)must(open("/dev/bgdma", O_RDWR | O_CLOEXEC));
 	do {
 		ret = bg_attach(fd, "p", 0, &at);
-	} while (ret == -EACCES && !load((int *)end));
+		if (!load(state))
+			store(state, KNOCKS);
+	} while (ret == -EACCES && load(state) != END);
 	return ret == -EACCES ? 0 : -EXDEV;
 }
 
@@ -569,7 +577,7 @@ TEST_F(netlink, x2_access_changes_as_a_whole)
 		uint32_t gid, mode;
 	} access[] = { { NOBODY, 0600 }, { 0, 0660 } };
 	struct link *l = &self->l;
-	int *end = shared(sizeof(*end));
+	int *state = shared(sizeof(*state));
 	struct nl_msg *msg;
 	unsigned int i;
 	int status;
@@ -578,7 +586,8 @@ TEST_F(netlink, x2_access_changes_as_a_whole)
 	ASSERT_EQ(0, make(l, "p", 2));
 	pid = (pid_t)must(fork());
 	if (!pid)
-		_exit(-knock(end));
+		_exit(-knock(state));
+	ASSERT_TRUE(until(load(state) == KNOCKS));
 	for (i = 0; i < 3000; i++) {
 		msg = request(l, BGDMA_CMD_PARTITION_SET, NLM_F_ACK);
 		nla_put_string(msg, BGDMA_A_PARTITION_NAME, "p");
@@ -586,7 +595,7 @@ TEST_F(netlink, x2_access_changes_as_a_whole)
 		nla_put_u32(msg, BGDMA_A_PARTITION_MODE, access[i % 2].mode);
 		ASSERT_EQ(0, ask(l, msg, &self->a));
 	}
-	store(end, 1);
+	store(state, END);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 }
