@@ -14,8 +14,9 @@ BGDMA_BEGIN_DECLS
  * struct bgdma_module_attr - what an endpoint does for a module
  * @work: called at the end of each progress, where callbacks run: to do what
  *	found no room before. It returns how much was done, or -EAGAIN: nothing,
- *	and some is left; or -ENOMEM: the same, and only time helps. NULL:
- *	nothing to do
+ *	and some is left, for which it has tried again to send; or -ENOMEM: the
+ *	same, and only time helps, as it does where -EAGAIN is returned and no call
+ *	for a message found a channel full. NULL: nothing to do
  * @trouble: called before that of struct bgdma_endpoint_attr; NULL: not
  * @release: called once, by bgdma_endpoint_destroy(), after the last of all
  *	callbacks; NULL: not

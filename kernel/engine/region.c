@@ -155,7 +155,8 @@ unpin:
 }
 
 /*
- * Slots go round, and so do generations: a handle comes back only after 2^32 others.
+ * Slots go round, and so do generations: a handle comes back only after 65,535 others
+ * for each slot that was free meanwhile, and no grant of before is with it then.
  */
 static int bgdma_region_slot(struct bgdma_ctx *ctx,
 			     struct bgdma_region *region)
