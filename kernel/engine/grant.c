@@ -233,6 +233,19 @@ static int bgdma_grant_range(struct bgdma_ctx *ctx,
 	return hi > region->length || arg->lo >= hi ? -EINVAL : 0;
 }
 
+/* That which was not taken back, or NULL. */
+static struct bgdma_grant_entry *bgdma_grants_find(struct bgdma_grants *grants,
+						   u32 id)
+{
+	u32 i;
+
+	for (i = 0; grants && i < grants->n; i++) {
+		if (grants->e[i].id == id && grants->e[i].rights)
+			return &grants->e[i];
+	}
+	return NULL;
+}
+
 /*
  * Take a grant of one object back, if it is there. Never fails: a right must
  * be revocable when memory is short.
@@ -241,15 +254,11 @@ static int bgdma_revoke_at(struct bgdma_ctx *ctx,
 			   struct bgdma_grants __rcu **where, u32 id)
 {
 	struct bgdma_grants *grants = bgdma_grants_now(ctx, where);
-	u32 i;
+	struct bgdma_grant_entry *entry = bgdma_grants_find(grants, id);
 
-	for (i = 0; grants && i < grants->n; i++) {
-		if (grants->e[i].id == id && grants->e[i].rights)
-			break;
-	}
-	if (!grants || i == grants->n)
+	if (!entry)
 		return 0;
-	WRITE_ONCE(grants->e[i].rights, 0);
+	WRITE_ONCE(entry->rights, 0);
 	bgdma_grants_sum(grants);
 	/* Nobody keeps a yes of before under the new serial. */
 	smp_store_release(&grants->serial, bgdma_grants_serial());
@@ -259,20 +268,13 @@ static int bgdma_revoke_at(struct bgdma_ctx *ctx,
 }
 
 /* Return: 1: a grant of one object has this id. */
-static int bgdma_grant_at(struct bgdma_ctx *ctx,
-			  struct bgdma_grants __rcu **where, u32 id)
+static int bgdma_granted_at(struct bgdma_ctx *ctx,
+			    struct bgdma_grants __rcu **where, u32 id)
 {
-	struct bgdma_grants *grants = bgdma_grants_now(ctx, where);
-	u32 i;
-
-	for (i = 0; grants && i < grants->n; i++) {
-		if (grants->e[i].id == id && grants->e[i].rights)
-			return 1;
-	}
-	return 0;
+	return bgdma_grants_find(bgdma_grants_now(ctx, where), id) ? 1 : 0;
 }
 
-/* Of all objects of the context. Return: the sum of what it returned. */
+/* At each object of the context. Return: the sum of what @visit did. */
 static int bgdma_grants_each(struct bgdma_ctx *ctx, u32 id,
 			     int (*visit)(struct bgdma_ctx *ctx,
 					  struct bgdma_grants __rcu **where,
@@ -322,7 +324,7 @@ static int bgdma_grant_id(struct bgdma_ctx *ctx, u32 *id)
 			ctx->grants_round = true;
 		}
 	} while (ctx->grants_round &&
-		 bgdma_grants_each(ctx, *id, bgdma_grant_at));
+		 bgdma_grants_each(ctx, *id, bgdma_granted_at));
 	return 0;
 }
 
