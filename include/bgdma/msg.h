@@ -404,8 +404,8 @@ BGDMA_API int bgdma_msg_test(struct bgdma_msg_request **request,
  *
  * Return: 0; the error of its status; -ENODEV the partition is gone: the
  * request is still there, and what was under way may still write to its memory
- * until bgdma_endpoint_destroy() has returned; -EDEADLK called from a callback. Signals are passed
- * over.
+ * until bgdma_endpoint_destroy() has returned; -EDEADLK called from a callback.
+ * Signals are passed over.
  */
 BGDMA_API int bgdma_msg_wait(struct bgdma_msg_request **request,
 			     struct bgdma_msg_status *status);

@@ -182,24 +182,24 @@ void arriving_cut(struct bgdma_msg *msg, uint32_t rank, uint32_t id)
 
 	if (!in->active || in->id != id) {
 		/* The event may overtake what lies in the FIFO; no more has room there. */
-		peer->told = (uint32_t)(msg->window.fifo / MESSAGE_COST) + 1;
-		peer->told_id = id;
+		peer->cut_within = (uint32_t)(msg->window.fifo / MESSAGE_COST) + 1;
+		peer->cut_id = id;
 		return;
 	}
-	peer->told = 0;
+	peer->cut_within = 0;
 	in->cut = true;
 	arriving_end(msg, rank, -EIO);
 }
 
 /* Was that told of the one that has come now? */
-static APART void arriving_told(struct bgdma_msg *msg, uint32_t rank)
+static APART void arriving_check_cut(struct bgdma_msg *msg, uint32_t rank)
 {
 	struct msg_peer *peer = &msg->peer[rank];
 
-	if (peer->in.active && peer->in.id == peer->told_id)
-		arriving_cut(msg, rank, peer->told_id);
+	if (peer->in.active && peer->in.id == peer->cut_id)
+		arriving_cut(msg, rank, peer->cut_id);
 	else
-		peer->told--;
+		peer->cut_within--;
 }
 
 /* The next packet of a message. */
@@ -276,8 +276,8 @@ int on_eager(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	} else {
 		m->arrived = true;
 	}
-	if (bgdma_unlikely(peer->told))
-		arriving_told(msg, rank);
+	if (bgdma_unlikely(peer->cut_within))
+		arriving_check_cut(msg, rank);
 	return 0;
 }
 

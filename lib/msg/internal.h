@@ -140,7 +140,7 @@ struct credit {
  * @held: of its here, what it has taken and not got back (its FIFO: not counted)
  * @owed: of that, what it can have back
  * @sends: wait for their turn; those behind wait, too
- * @told: one of the next so many that arrive may be @told_id, which broke off
+ * @cut_within: one of the next so many that arrive may be @cut_id, which broke off
  * @due: in the list of those whose sends or credits found no room
  */
 struct msg_peer {
@@ -148,7 +148,7 @@ struct msg_peer {
 	struct request_queue sends;
 	struct arriving in;
 	struct msg_peer *next_due;
-	uint32_t told, told_id;
+	uint32_t cut_within, cut_id;
 	bool due, down;
 };
 

@@ -22,16 +22,16 @@ const struct attached *attached_find(const struct attached *list, uint64_t at,
 	return NULL;
 }
 
-static bool overlap(const struct attached *a, uint64_t addr, uint64_t length)
+static bool overlaps(const struct attached *a, uint64_t addr, uint64_t length)
 {
 	return addr < a->addr + a->length && a->addr < addr + length;
 }
 
-static bool overlaps(const struct attached *list, uint64_t addr,
-		     uint64_t length)
+static bool any_overlaps(const struct attached *list, uint64_t addr,
+			 uint64_t length)
 {
 	for (; list; list = list->next)
-		if (overlap(list, addr, length))
+		if (overlaps(list, addr, length))
 			return true;
 	return false;
 }
@@ -57,7 +57,7 @@ static void overlapped_drop(struct window_peer *peer, uint64_t addr,
 	struct attached **link = &peer->attached, *a;
 
 	while ((a = *link)) {
-		if (!overlap(a, addr, length)) {
+		if (!overlaps(a, addr, length)) {
 			link = &a->next;
 			continue;
 		}
@@ -252,7 +252,7 @@ static struct attached *attached_new(struct bgdma_window *window, void *addr,
 static int attach_check(const struct window_peer *own, uint64_t start,
 			uint64_t length)
 {
-	if (overlaps(own->attached, start, length))
+	if (any_overlaps(own->attached, start, length))
 		return -EEXIST;
 	return own->pieces < BGDMA_ATTACHED_MAX ? 0 : -ENOSPC;
 }

@@ -391,8 +391,9 @@ int rma_expose(struct bgdma_rma *rma, struct bgdma_region *region,
 int windows_shut(struct bgdma_rma *rma);
 /* Forget it; its region ends if @regions. */
 void window_drop(struct bgdma_window *window, bool regions);
+/* Keep two for when there is no memory for one: 0 or -ENOMEM. */
 int window_keep(struct bgdma_rma *rma);
-void window_keep_no_more(struct bgdma_rma *rma);
+void window_unkeep(struct bgdma_rma *rma);
 
 /* dynamic.c */
 void attached_look(struct bgdma_rma *rma);

@@ -178,7 +178,7 @@ static void release(void *arg)
 
 	while (rma->windows)
 		window_drop(rma->windows, false);
-	window_keep_no_more(rma);
+	window_unkeep(rma);
 	epochs_release(rma);
 	for (i = 0; rma->channel && i < rma->attr.channels; i++)
 		free(rma->channel[i].sent);

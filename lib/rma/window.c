@@ -68,14 +68,14 @@ static struct bgdma_window *window_find(struct bgdma_rma *rma, uint64_t number)
 	return NULL;
 }
 
-static void memory_free(struct bgdma_window *window)
+static void window_dealloc(struct bgdma_window *window)
 {
 	free(window->grant);
 	free(window->peer);
 	free(window);
 }
 
-static struct bgdma_window *memory_alloc(const struct bgdma_rma *rma)
+static struct bgdma_window *window_alloc(const struct bgdma_rma *rma)
 {
 	struct bgdma_window *window = calloc(1, sizeof(*window));
 
@@ -84,7 +84,7 @@ static struct bgdma_window *memory_alloc(const struct bgdma_rma *rma)
 	window->peer = calloc(rma->size, sizeof(*window->peer));
 	window->grant = calloc(rma->size, sizeof(*window->grant));
 	if (!window->peer || !window->grant) {
-		memory_free(window);
+		window_dealloc(window);
 		return NULL;
 	}
 	return window;
@@ -92,18 +92,18 @@ static struct bgdma_window *memory_alloc(const struct bgdma_rma *rma)
 
 int window_keep(struct bgdma_rma *rma)
 {
-	rma->kept[0] = memory_alloc(rma);
-	rma->kept[1] = memory_alloc(rma);
+	rma->kept[0] = window_alloc(rma);
+	rma->kept[1] = window_alloc(rma);
 	return rma->kept[0] && rma->kept[1] ? 0 : -ENOMEM;
 }
 
-void window_keep_no_more(struct bgdma_rma *rma)
+void window_unkeep(struct bgdma_rma *rma)
 {
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
 		if (rma->kept[i])
-			memory_free(rma->kept[i]);
+			window_dealloc(rma->kept[i]);
 		rma->kept[i] = NULL;
 	}
 }
@@ -123,8 +123,8 @@ static void kept_clear(struct bgdma_window *kept)
 	*kept = (struct bgdma_window){ .peer = kept->peer, .grant = kept->grant };
 }
 
-static struct bgdma_window *window_begin(struct bgdma_window *window,
-					 struct bgdma_rma *rma, uint32_t number)
+static struct bgdma_window *window_link(struct bgdma_window *window,
+					struct bgdma_rma *rma, uint32_t number)
 {
 	window->rma = rma;
 	window->number = number;
@@ -141,10 +141,10 @@ static struct bgdma_window *window_begin(struct bgdma_window *window,
  */
 static struct bgdma_window *window_new(struct bgdma_rma *rma, uint32_t number)
 {
-	struct bgdma_window *window = memory_alloc(rma);
+	struct bgdma_window *window = window_alloc(rma);
 
-	return window_begin(window ? window : rma->kept[number % 2], rma,
-			    number);
+	return window_link(window ? window : rma->kept[number % 2], rma,
+			   number);
 }
 
 #define ERRNOS		4096	/* so many, as results of calls */
@@ -482,7 +482,7 @@ void window_drop(struct bgdma_window *window, bool regions)
 	if (is_kept(window))
 		kept_clear(window);
 	else
-		memory_free(window);
+		window_dealloc(window);
 }
 
 int bgdma_window_free(struct bgdma_window *window)
