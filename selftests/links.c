@@ -64,7 +64,7 @@ static void namespace_new(uint32_t rank)
 	must(setns(home, CLONE_NEWNET) ? -errno : 0);
 }
 
-/* Of one command, as each takes a tenth of a second on an emulated machine. */
+/* By one command: each takes its time on an emulated machine. */
 static void devices_new(void)
 {
 	const char *mtu = getenv("BGDMA_TEST_MTU");

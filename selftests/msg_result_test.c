@@ -331,8 +331,8 @@ struct broken_off {
 	uint32_t packets;	/* of it that have room */
 };
 
-static int descriptor(struct talker *t, struct bgdma_inj_fifo *fifo,
-		  struct bgdma_transfer *x, uint32_t id, uint64_t word)
+static int submit_to_1(struct talker *t, struct bgdma_inj_fifo *fifo,
+		       struct bgdma_transfer *x, uint32_t id, uint64_t word)
 {
 	const struct bgdma_peer *to = bgdma_endpoint_peer(t->m.ep, 1);
 	struct bgdma_desc *desc = bgdma_inj_reserve(fifo);
@@ -363,11 +363,11 @@ static int break_off_behind(struct talker *t, const struct broken_off *what)
 	bgdma_counter_add(counter, EAGER);
 	x.from.region = bgdma_region_handle(region);
 	x.length = what->before;
-	require_is(0, descriptor(t, fifo, &x, eager, 0));
+	require_is(0, submit_to_1(t, fifo, &x, eager, 0));
 	x.length = EAGER;
 	x.counter = bgdma_counter_handle(counter);
-	require_is(0, descriptor(t, fifo, &x, what->eager ? eager :
-			     forge_id("nobody", "knows it"), 1));
+	require_is(0, submit_to_1(t, fifo, &x, what->eager ? eager :
+				  forge_id("nobody", "knows it"), 1));
 	require(until(bgdma_counter_read(counter) ==
 		      EAGER - what->packets * BGDMA_PACKET_MAX));
 	return bgdma_inj_destroy(fifo);

@@ -5,12 +5,9 @@
  * and that the kernel points to the right attribute.
  */
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "kselftest_harness.h"
 #include "netlink_util.h"
@@ -550,54 +547,55 @@ TEST_F(netlink, x2_user_namespace)
 
 enum { KNOCKS = 1, END = 2 };
 
-/* Attaches as nobody until there is an end to it; nothing but -EACCES is right. */
-static int knock(int *state)
+/* Two settings by turns, neither of which lets nobody in. */
+static int flip_access(void *state)
 {
-	struct bgdma_attach at = { 0 };
-	int ret, fd;
+	static const struct {
+		uint32_t gid, mode;
+	} access[] = { { NOBODY, 0600 }, { 0, 0660 } };
+	struct answer a = { 0 };
+	struct nl_msg *msg;
+	unsigned int i;
+	struct link l;
+	int err = link_open(&l);
 
-	must(setgroups(0, NULL));
-	must(setresgid(NOBODY, NOBODY, NOBODY));
-	must(setresuid(NOBODY, NOBODY, NOBODY));
-	/* Now: who changes his user has none any more. */
-	must(prctl(PR_SET_PDEATHSIG, SIGKILL) ? -errno : 0);
-	fd = (int)must(open("/dev/bgdma", O_RDWR | O_CLOEXEC));
+	must(until(load((int *)state) == KNOCKS) ? 0 : -ETIME);
+	for (i = 0; !err && i < 3000; i++) {
+		msg = request(&l, BGDMA_CMD_PARTITION_SET, NLM_F_ACK);
+		nla_put_string(msg, BGDMA_A_PARTITION_NAME, "p");
+		nla_put_u32(msg, BGDMA_A_PARTITION_GID, access[i % 2].gid);
+		nla_put_u32(msg, BGDMA_A_PARTITION_MODE, access[i % 2].mode);
+		err = ask(&l, msg, &a);
+	}
+	store((int *)state, err ? err : END);
+	return err;
+}
+
+/* Attaches until there is an end to it; nothing but -EACCES is right. */
+static int knock(void *state)
+{
+	int fd = (int)must(open("/dev/bgdma", O_RDWR | O_CLOEXEC)), ret;
+	struct bgdma_attach at = { 0 };
+
 	do {
 		ret = bg_attach(fd, "p", 0, &at);
-		if (!load(state))
-			store(state, KNOCKS);
-	} while (ret == -EACCES && load(state) != END);
+		if (!load((int *)state))
+			store((int *)state, KNOCKS);
+	} while (ret == -EACCES && load((int *)state) == KNOCKS);
 	return ret == -EACCES ? 0 : -EXDEV;
 }
 
 /* Who is let in neither by what was nor by what is to be is not by half of each. */
 TEST_F(netlink, x2_access_changes_as_a_whole)
 {
-	static const struct {
-		uint32_t gid, mode;
-	} access[] = { { NOBODY, 0600 }, { 0, 0660 } };
-	struct link *l = &self->l;
 	int *state = shared(sizeof(*state));
-	struct nl_msg *msg;
-	unsigned int i;
-	int status;
 	pid_t pid;
 
-	ASSERT_EQ(0, make(l, "p", 2));
-	pid = (pid_t)must(fork());
-	if (!pid)
-		_exit(-knock(state));
-	ASSERT_TRUE(until(load(state) == KNOCKS));
-	for (i = 0; i < 3000; i++) {
-		msg = request(l, BGDMA_CMD_PARTITION_SET, NLM_F_ACK);
-		nla_put_string(msg, BGDMA_A_PARTITION_NAME, "p");
-		nla_put_u32(msg, BGDMA_A_PARTITION_GID, access[i % 2].gid);
-		nla_put_u32(msg, BGDMA_A_PARTITION_MODE, access[i % 2].mode);
-		ASSERT_EQ(0, ask(l, msg, &self->a));
-	}
-	store(state, END);
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	ASSERT_EQ(0, make(&self->l, "p", 2));
+	pid = start_child(flip_access, state);
+	EXPECT_EQ(0, as_user(NOBODY, knock, state));
+	EXPECT_EQ(END, load(state));
+	kill_child(pid, SIGKILL);
 }
 
 static int elsewhere(void *name)

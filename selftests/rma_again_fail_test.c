@@ -260,7 +260,7 @@ static int no_window(uint32_t rank, uint32_t size, void *arg)
 		until_fault = rank == 0 && i < 2;
 		require_is(i < 2 ? -ENOMEM : 0,
 			   bgdma_window_create(a.rma, &attr, &a.window));
-		require_is(until_fault, 0);
+		require_is(0, until_fault);
 		require(faults == (rank == 0 && i < 2));
 	}
 	require_is(0, meet(&a));

@@ -505,9 +505,7 @@ static int looks_again(uint32_t rank, uint32_t size, void *arg)
 		{ "eager", nothing, 0, &module.eager },
 	};
 	struct bgdma_send_attr send = { .dest = 1 };
-	struct bgdma_endpoint_attr attr = {
-		.data_bytes = 16384, .progress = BGDMA_PROGRESS_CALLER,
-	};
+	const struct bgdma_endpoint_attr attr = { .data_bytes = 16384 };
 	int ret;
 
 	(void)size;
