@@ -127,7 +127,7 @@ static void node_join(uint32_t rank, const char *dims, const char *more)
 /* At the same time. */
 static void nodes_join(const char *dims, const char *more)
 {
-	pid_t pid[LINKS_MAX];
+	pid_t pid[LINKS_MAX] = { 0 };
 	uint32_t rank;
 	int status;
 
