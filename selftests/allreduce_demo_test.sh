@@ -14,7 +14,7 @@ code=$?
 # Each of eight tells what it did meanwhile.
 [ "$(echo "$told" | grep -c 'letters meanwhile')" = 8 ] || code=1
 echo "1..1"
+echo "$told" | sed 's/^/# /'
 [ $code -eq 0 ] && echo "ok 1 dp7 dp8 allreduce" ||
 	echo "not ok 1 dp7 dp8 allreduce"
-echo "$told" | sed 's/^/# /'
 exit $code

@@ -18,7 +18,7 @@ all=$(echo "$told" | grep -c ': .* waited .* 10000 of 10000 as they were sent')
 less=$(echo "$told" | grep -c 'one-never: .* waited .* 9999 of 9999 as they')
 [ "$all $less" = "8 2" ] || code=1
 echo "1..1"
+echo "$told" | sed 's/^/# /'
 [ $code -eq 0 ] && echo "ok 1 lc6 counters" ||
 	echo "not ok 1 lc6 counters"
-echo "$told" | sed 's/^/# /'
 exit $code

@@ -19,9 +19,9 @@ shows() {
 	bgdma partition del demo 2>/dev/null
 	told=$(demo-epoch "$@" 2>&1)
 	code=$?
+	echo "$told" | sed 's/^/# /'
 	[ $code -eq 0 ] && echo "ok $n ep1 ep4 ep8 $name" ||
 		echo "not ok $n ep1 ep4 ep8 $name"
-	echo "$told" | sed 's/^/# /'
 	[ $code -eq 0 ] || result=1
 }
 

@@ -29,10 +29,10 @@ for example in "$examples"/*; do
 		wait "$pid"
 		codes="$codes $?"
 	done
+	sed 's/^/# /' "$dir"/[012]
 	[ "$codes" = " 0 0 0" ] && [ -s "$dir/0" -o -s "$dir/1" ] &&
 		echo "ok $number ${example##*/}" ||
 		echo "not ok $number ${example##*/}:$codes"
-	sed 's/^/# /' "$dir"/[012]
 done
 echo "1..$number"
 bgdma partition del demo

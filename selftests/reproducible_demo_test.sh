@@ -17,7 +17,7 @@ if echo "$told" | grep -q 'different sums: plain 1 of'; then
 	code=1
 fi
 echo "1..1"
+echo "$told" | sed 's/^/# /'
 [ $code -eq 0 ] && echo "ok 1 dp8 reproducible" ||
 	echo "not ok 1 dp8 reproducible"
-echo "$told" | sed 's/^/# /'
 exit $code
