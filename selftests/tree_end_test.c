@@ -486,8 +486,36 @@ TEST_F(broken, x2_a_class_does_not_change_in_the_middle)
 		ASSERT_EQ(0, clear_error(&m->n, BGDMA_KIND_INJ_FIFO, m->inj.id,
 					 0));
 		clear_error(&m->n, REC, BGDMA_HANDLE_SLOT(m->rc), 0);
-		counter_add(&m->n, REC, m->rc, -1);
 	}
+}
+
+/* Others that share its counter end. */
+TEST_F(broken, dma3_what_nobody_has_any_of_is_taken_off)
+{
+	struct member *m = &self->t.m[0];
+	struct bgdma_desc d = d_sum(m, 64);
+	int ops, i;
+
+	d.u.at.src_region = htole32(0x12345);
+	for (ops = 0; ops < 2; ops++)
+		for (i = 0; i < 2; i++) {
+			d.flags = ops ? BGDMA_DESC_OPS : 0;
+			/* The operation is no good, or, later, its memory. */
+			d.dispatch = htole16(i ? 0x80 : ADD64);
+			hit_clear(&m->n, REC, m->rc);
+			counter_add(&m->n, REC, m->rc, ops ? 1 : 64);
+			EXPECT_EQ(i ? BGDMA_E_OP : BGDMA_E_REGION,
+				  run_bad(&m->inj, &d));
+			EXPECT_EQ(i ? BGDMA_E_OP : BGDMA_E_REGION, tree_end(m));
+			clear_error(&m->n, REC, BGDMA_HANDLE_SLOT(m->rc), 0);
+			EXPECT_EQ(0, load(&cell(&m->n, REC, m->rc)->value));
+		}
+	for (i = 0; i < COUNT; i++) {
+		d = d_sum(&self->t.m[i], 64);
+		tree_begin(&self->t.m[i], &d);
+	}
+	for (i = 0; i < COUNT; i++)
+		EXPECT_EQ(BGDMA_OK, tree_end(&self->t.m[i]));
 }
 
 /* The own core begins nothing any more; what the others had is not touched. */

@@ -476,6 +476,7 @@ TEST_F(tree, dma8_bad_descriptors)
 	BAD(BGDMA_E_REGION, u.at.src_region, htole32(BGDMA_NONE));
 	BAD(BGDMA_E_REGION, u.at.src_region, htole32(0x12345));
 	BAD(BGDMA_E_COUNTER, inj_ctr, htole32(0x1ffff));
+	BAD(BGDMA_E_COUNTER, rec_ctr, htole32(0x1ffff));
 #undef BAD
 	d = good;
 	d.op = BGDMA_OP_TREE_BCAST;

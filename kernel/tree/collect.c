@@ -180,6 +180,18 @@ static int bgdma_collect_wait(struct bgdma_class *cls, struct bgdma_stream *s,
 /* --------------------------------------------------------------------- */
 /* The context's own                                                      */
 
+/* What tells that it ends, if something does, must be there when it begins. */
+static u32 bgdma_collect_counter(struct bgdma_stream *s)
+{
+	u32 handle = le32_to_cpu(s->x.desc.rec_ctr);
+	int slot;
+
+	if (handle == BGDMA_NONE)
+		return BGDMA_OK;
+	slot = bgdma_counter_find(s->ctx, BGDMA_RECEPTION, handle, NULL, NULL);
+	return slot < 0 ? bgdma_fault(s, -slot, handle, 0) : BGDMA_OK;
+}
+
 /**
  * bgdma_collect_begin() - a collective of the context's own begins
  * @s: of the core, at its descriptor
@@ -224,7 +236,7 @@ u32 bgdma_collect_begin(struct bgdma_stream *s)
 	} else if (length && d->u.at.src_region == cpu_to_le32(BGDMA_NONE)) {
 		return bgdma_fault(s, BGDMA_E_REGION, 0, 0);
 	}
-	return BGDMA_OK;
+	return bgdma_collect_counter(s);
 }
 
 /**
@@ -598,6 +610,25 @@ int bgdma_collect_arrive(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 	return ret;
 }
 
+/* What its reception counter waits for, of a collective that nobody has any of. */
+static u32 bgdma_collect_uncounted(const struct bgdma_class *cls,
+				   const struct bgdma_stream *s)
+{
+	const struct bgdma_desc *d = &s->x.desc;
+	u32 length = le32_to_cpu(d->length);
+	const struct bgdma_ask ask = bgdma_ask_of(d, length);
+
+	if (d->flags & BGDMA_DESC_OPS)
+		return 1;
+	if (d->u.at.dst_region == cpu_to_le32(BGDMA_NONE) ||
+	    length > BGDMA_LENGTH_MAX)
+		return 0;
+	/* Without its class a collective has no root: only one is everybody's. */
+	if (!cls)
+		return ask.op == BGDMA_OP_TREE_ALLREDUCE ? length : 0;
+	return bgdma_result_bytes(cls, &ask, length);
+}
+
 /**
  * bgdma_collect_abort() - a stream of the core's gives up the collective that it is at
  * @s: owned; s->x.fault says why
@@ -627,13 +658,14 @@ void bgdma_collect_abort(struct bgdma_stream *s)
 	}
 	if (broke)
 		bgdma_class_broken(cls);
-	/* One that others know of ends with the class. */
-	if (posted || s->x.desc.rec_ctr == cpu_to_le32(BGDMA_NONE))
+	/* One that others know of ends with the class, or has. */
+	if (posted || s->x.done || s->x.desc.rec_ctr == cpu_to_le32(BGDMA_NONE))
 		return;
 	slot = bgdma_counter_find(s->ctx, BGDMA_RECEPTION,
 				  le32_to_cpu(s->x.desc.rec_ctr), NULL, NULL);
 	if (slot < 0)
 		return;
 	bgdma_record_of(s, &why);
-	bgdma_counter_fail(s->ctx, BGDMA_RECEPTION, slot, 0, &why);
+	bgdma_counter_fail(s->ctx, BGDMA_RECEPTION, slot,
+			   bgdma_collect_uncounted(cls, s), &why);
 }
