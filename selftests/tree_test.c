@@ -428,6 +428,36 @@ TEST_F(tree, dp3_point_to_point)
 	}
 }
 
+/* Whoever has the place of a member now is another one, and no member. */
+TEST_F(tree, dp7_who_came_after_a_member_gets_nothing_of_it)
+{
+	__u32 to = self->t.count - 1;
+	struct member *m = &self->t.m[0], *last = &self->t.m[to];
+	__u16 ctx = last->n.at.ctx;
+	struct bgdma_desc d, plain;
+	int i;
+
+	if (!to)
+		SKIP(return, "nobody else");
+	node_close(&last->n);
+	tree_member(&self->t, to);
+	ASSERT_EQ(ctx, last->n.at.ctx);
+	ASSERT_LE(0, grant(&last->n, BGDMA_KIND_REC_FIFO, last->rec.id,
+			   BGDMA_RANK_ANY, BGDMA_RIGHT_ACCEPT));
+	d = d_memfifo(to, last->rec.id, m->mem.handle, FROM, 64);
+	plain = d;
+	d.op = BGDMA_OP_TREE_P2P;
+	d.class_prio = CLASS;
+	/* Who has just met it, too. */
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(BGDMA_E_PEER_DOWN, run_bad(&m->inj, &d));
+		EXPECT_EQ(NULL, packet(&last->rec));
+		EXPECT_EQ(BGDMA_OK, run_bad(&m->inj, &plain));
+		EXPECT_EQ(BGDMA_OP_MEMFIFO, packet_wait(&last->rec)->type);
+		packet_drop(&last->rec);
+	}
+}
+
 /* Members have ranks of their own, and no others. */
 TEST_F(tree, dma8_nobody_has_that_rank)
 {

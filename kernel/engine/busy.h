@@ -97,6 +97,15 @@ static __always_inline struct bgdma_ctx *bgdma_peer_again(struct bgdma_stream *s
 	return likely(bgdma_busy_get(&peer->busy)) ? peer : NULL;
 }
 
+/* The next transfer is for this one, and for nobody else who has, or had, its place. */
+static inline void bgdma_peer_forget(struct bgdma_stream *s, u32 incarnation)
+{
+	if (likely(!s->peer || s->peer->who.incarnation == incarnation))
+		return;
+	bgdma_ctx_put(s->peer);
+	s->peer = NULL;
+}
+
 /* Inside a slice, or under plain RCU where only the pointer is needed. */
 #define bgdma_deref(p) \
 	rcu_dereference_check(p, rcu_read_lock_held() || \

@@ -69,6 +69,12 @@ static inline bool bgdma_op_is_tree(u8 op)
 	return op >= BGDMA_OP_TREE_REDUCE && op <= BGDMA_OP_TREE_ALLREDUCE;
 }
 
+/* Of the descriptor of a message for a member: which one it means, or 0. */
+static inline u32 bgdma_tree_member(const struct bgdma_desc *d)
+{
+	return d->op == BGDMA_OP_TREE_P2P ? le64_to_cpu(d->u.at.dst_off) : 0;
+}
+
 /*
  * Whoever is greeted need not have asked for it, so it is nothing exchanged: his class
  * hears of the other's end, and he does not.
@@ -82,7 +88,7 @@ static inline bool bgdma_is_greeting(struct bgdma_desc *packet)
 /**
  * struct bgdma_tree_ops - what the engine leaves to the combining network
  * @begin: the owner's descriptor begins: an enum bgdma_code, with s->x.fault. Of a
- *	message to one member, who that is becomes its target
+ *	message to one member, who that is becomes its target: bgdma_tree_member()
  * @piece: bytes of a collective's packet, of which @begin said that it is good
  * @contribute: a packet of this context's: its bytes, if it has any
  * @arrive: a packet from the other end of an edge; @n bytes

@@ -45,6 +45,18 @@ static void bgdma_target_learn(struct bgdma_stream *s, struct bgdma_ctx *target)
 	bgdma_loopback_talked(s->ctx, target);
 }
 
+/* Is it the one that sent this descriptor, or that the class has as a member? */
+static bool bgdma_target_is_meant(const struct bgdma_stream *s,
+				  const struct bgdma_ctx *target)
+{
+	u32 member = bgdma_tree_member(&s->x.desc);
+
+	if (s->remote && target != s->ctx &&
+	    target->who.incarnation != s->who.incarnation)
+		return false;
+	return !member || target->who.incarnation == member;
+}
+
 /* Nobody known, or somebody else, or gone. */
 static struct bgdma_ctx *bgdma_target_find(struct bgdma_stream *s, u32 rank,
 					   u16 id, bool known)
@@ -59,9 +71,7 @@ static struct bgdma_ctx *bgdma_target_find(struct bgdma_stream *s, u32 rank,
 				rank);
 		return NULL;
 	}
-	if (s->remote && target != s->ctx &&
-	    target->who.incarnation != s->who.incarnation) {
-		/* Not the one that sent this descriptor. */
+	if (!bgdma_target_is_meant(s, target)) {
 		bgdma_busy_put(&target->busy);
 		bgdma_no_target(s, BGDMA_E_PEER_DOWN, rank);
 		return NULL;

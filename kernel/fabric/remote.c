@@ -116,6 +116,10 @@ static void bgdma_remote_head(const struct bgdma_stream *s,
 	p->offset = cpu_to_le32(offset);
 	p->bytes = cpu_to_le32(bytes);
 	p->group = cpu_to_le16(s->group);
+	if (unlikely(s->x.desc.op == BGDMA_OP_TREE_P2P)) {
+		p->dst_inc = cpu_to_le32(bgdma_tree_member(&s->x.desc));
+		p->desc.u.at.dst_off = 0;
+	}
 	bgdma_line_head(s, p);
 	if (!s->remote)
 		return;

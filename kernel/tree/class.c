@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "../engine/busy.h"
 #include "../engine/deliver.h"
 #include "tree.h"
 
@@ -440,6 +441,9 @@ static u32 bgdma_class_address(struct bgdma_stream *s)
 	d->dst_rank = cpu_to_le32(m->rank);
 	d->dst_ctx = cpu_to_le16(m->ctx);
 	d->dispatch = cpu_to_le16(BGDMA_TREE_DISPATCH);
+	/* It lands in no region: there is room for this. */
+	d->u.at.dst_off = cpu_to_le64(m->incarnation);
+	bgdma_peer_forget(s, m->incarnation);
 	return BGDMA_OK;
 }
 
