@@ -13,8 +13,8 @@
  *                                 so never held over a user copy
  *   stream ownership (bit)        a trylock, see engine/engine.c
  *   engine.poll_lock
- *   engine.park_lock
- *   engine.rq_lock
+ *   bgdma_tx.lock                 see fabric/flow.h
+ *   engine.park_lock, then engine.rq_lock
  *   rec_fifo.lock | rget_queue.lock | region_gate.lock | class.lock
  *                                 leaves: one packet, one remote get, one look
  *   waitqueues

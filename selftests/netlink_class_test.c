@@ -277,6 +277,78 @@ TEST_F(class, x3_who_binds_a_broken_class_is_told_once_more)
 	EXPECT_FALSE(to_read(self->sock));
 }
 
+/* ---- There is no room ------------------------------------------------------ */
+
+/* Our part of a sum goes to the root. */
+static int contribute(struct end *e, int sock, struct data_frame *f)
+{
+	const struct bgdma_desc d = {
+		.op = BGDMA_OP_TREE_ALLREDUCE, .class_prio = CLASS,
+		.inj_ctr = htole32(BGDMA_NONE), .rec_ctr = htole32(BGDMA_NONE),
+		.length = htole32(8),
+		.dispatch = htole16(BGDMA_TREE_COMBINE(BGDMA_TREE_ADD,
+						       BGDMA_TREE_U64)),
+		.u.at = { .src_region = htole32(e->mem.handle),
+			  .dst_region = htole32(e->mem.handle) },
+	};
+
+	inject(&e->inj, &d);
+	return next_packet(sock, f) ? 0 : -ETIME;
+}
+
+#define NO_ROOM(f) do { \
+	ack_new(&self->ack); \
+	self->ack.ack.state = BGDMA_WIRE_NOT_READY; \
+	self->ack.ack.kind = BGDMA_KIND_CLASS; \
+	self->ack.ack.object = CLASS; \
+	ASSERT_TRUE(send_ack(self->sock, f, (f)->frame.psn, 0, &self->ack)); \
+} while (0)
+
+/* The root may wait for ever with what it has, if it does not hear that it is over. */
+TEST_F(class, x3_who_has_no_room_is_told)
+{
+	const struct bgdma_desc *d = &self->f.packet[0].desc;
+	struct node *n = &self->e.n;
+
+	GREETED();
+	ANSWER(0);
+	ASSERT_EQ(0, contribute(&self->e, self->sock, &self->f));
+	NO_ROOM(&self->f);
+	settle();
+	EXPECT_EQ(-EBUSY, class_unbind(n, CLASS, BGDMA_CLASS_BREAK));
+	ASSERT_TRUE(next_packet(self->sock, &self->f));
+	EXPECT_EQ(BROKEN, d->u.inline_data[KIND_AT]);
+	ack_new(&self->ack);
+	ANSWER(0);
+	EXPECT_TRUE(until(!class_unbind(n, CLASS, 0)));
+}
+
+/* It was told behind what has no room: once more, and not whenever it says so. */
+TEST_F(class, x3_who_has_no_room_is_told_once_more)
+{
+	const struct bgdma_desc *d = &self->f.packet[0].desc;
+	struct node *n = &self->e.n;
+	struct data_frame part;
+
+	GREETED();
+	ANSWER(0);
+	ASSERT_EQ(0, contribute(&self->e, self->sock, &part));
+	EXPECT_EQ(-EBUSY, class_unbind(n, CLASS, BGDMA_CLASS_BREAK));
+	ASSERT_TRUE(next_packet(self->sock, &self->f));
+	EXPECT_EQ(BROKEN, d->u.inline_data[KIND_AT]);
+	EXPECT_EQ(part.frame.session, self->f.frame.session);
+	NO_ROOM(&part);
+	ASSERT_TRUE(next_packet(self->sock, &self->f));
+	EXPECT_EQ(BROKEN, d->u.inline_data[KIND_AT]);
+	EXPECT_NE(part.frame.session, self->f.frame.session);
+	NO_ROOM(&self->f);
+	settle();
+	EXPECT_FALSE(to_read(self->sock));
+	ack_new(&self->ack);
+	ANSWER(0);
+	EXPECT_TRUE(until(!class_unbind(n, CLASS, 0)));
+}
+
 /* The root says that the class was broken by a third one. */
 static void say_broken(struct data_frame *f, const struct node *n, uint8_t code)
 {

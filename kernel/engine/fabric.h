@@ -34,7 +34,9 @@ struct bgdma_partition;
  * @line: a transfer with the deposit bit begins: an enum bgdma_code
  * @fence: of a stream with a tx: is nothing on its way? BGDMA_STEP_DONE, or
  *	BGDMA_STEP_WAIT when it was parked
- * @quiet: of one with a tx, owned: is nothing on its way?
+ * @quiet: of one with a tx: is nothing on its way, if nobody adds anything?
+ * @drop: of one with a tx, owned: what is on its way to where there is no room is not
+ *	needed any more
  * @ended: of one with a tx: those that it has begun have ended, but for what is on
  *	its way and the one that it is at
  * @flush: of one with a tx: a run is over, what is ready goes on its way
@@ -69,6 +71,7 @@ struct bgdma_fabric_ops {
 	u32 (*line)(struct bgdma_stream *s);
 	int (*fence)(struct bgdma_stream *s);
 	bool (*quiet)(const struct bgdma_stream *s);
+	void (*drop)(struct bgdma_stream *s);
 	void (*ended)(struct bgdma_stream *s);
 	void (*flush)(struct bgdma_stream *s);
 	void (*end)(struct bgdma_stream *s);

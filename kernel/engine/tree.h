@@ -95,6 +95,7 @@ static inline bool bgdma_is_greeting(struct bgdma_desc *packet)
  * @run: the next packet of a class's stream goes
  * @pending: has such a stream something to do?
  * @failed: what such a stream sent could not be delivered; @at says why
+ * @held: there is no room where what such a stream sent goes to
  * @abort: the collective that a stream of the core's is at ends here
  * @follow: a stream of a class by its id, or NULL
  * @wake: streams that wait for room in a context's classes go on
@@ -102,7 +103,8 @@ static inline bool bgdma_is_greeting(struct bgdma_desc *packet)
  * @end: a context is in no class any more
  *
  * @contribute, @arrive and @run return BGDMA_STEP_DONE, _WAIT or _AGAIN, or an enum
- * bgdma_code with s->x.fault; @run also _SENT. All but @end inside a slice.
+ * bgdma_code with s->x.fault; @run also _SENT. All but @failed, @held and @end
+ * inside a slice.
  */
 struct bgdma_tree_ops {
 	u32 (*begin)(struct bgdma_stream *s);
@@ -114,6 +116,7 @@ struct bgdma_tree_ops {
 	int (*run)(struct bgdma_stream *s);
 	bool (*pending)(const struct bgdma_stream *s);
 	void (*failed)(struct bgdma_stream *s, const struct bgdma_stream *at);
+	void (*held)(struct bgdma_stream *s);
 	void (*abort)(struct bgdma_stream *s);
 	struct bgdma_stream *(*follow)(struct bgdma_ctx *ctx, u32 id);
 	void (*wake)(struct bgdma_ctx *ctx);

@@ -332,8 +332,15 @@ void bgdma_tx_held(struct bgdma_tx_flow *flow, bool held, u32 kind, u32 id)
 		return;
 	flow->stopped = held;
 	tx->held += held ? 1 : -1;
-	if (tx->s && (held || !tx->held))
+	if (!tx->s)
+		return;
+	/* An edge may have to say that all is over, and drops what waits then. */
+	if (tx->s->kind == BGDMA_KIND_EDGE) {
+		if (held)
+			bgdma_tree.held(tx->s);
+	} else if (held || !tx->held) {
 		bgdma_stream_held(tx->s, held, kind, id);
+	}
 }
 
 static void bgdma_tx_acked(struct bgdma_tx_flow *flow,

@@ -546,6 +546,7 @@ void bgdma_patience_hurry(struct bgdma_tx *tx);
 
 /* quiet.c */
 bool bgdma_remote_quiet(const struct bgdma_stream *s);
+void bgdma_remote_drop(struct bgdma_stream *s);
 int bgdma_remote_fence(struct bgdma_stream *s);
 void bgdma_remote_ended(struct bgdma_stream *s);
 void bgdma_remote_killed(struct bgdma_stream *s);

@@ -7,7 +7,7 @@
 
 /**
  * bgdma_remote_quiet() - is nothing of a stream on its way?
- * @s: owned: nobody else adds anything
+ * @s: to which nobody adds anything
  *
  * Context: any.
  */
@@ -44,6 +44,28 @@ int bgdma_remote_fence(struct bgdma_stream *s)
 		return BGDMA_STEP_WAIT;
 	bgdma_stream_unpark(s);
 	return BGDMA_STEP_DONE;
+}
+
+/**
+ * bgdma_remote_drop() - what is on its way to where there is no room is not needed
+ * @s: owned
+ *
+ * What comes after it is not kept waiting. It fails, as if it had been given up.
+ *
+ * Context: any; no lock held.
+ */
+void bgdma_remote_drop(struct bgdma_stream *s)
+{
+	struct bgdma_tx *tx = s->tx;
+	struct bgdma_tx_flow *flow;
+
+	spin_lock(&tx->lock);
+	list_for_each_entry(flow, &tx->flows, node) {
+		if (flow->stopped)
+			bgdma_tx_give_up(flow, BGDMA_E_CANCELLED,
+					 BGDMA_ROUTE_NONE);
+	}
+	spin_unlock(&tx->lock);
 }
 
 /**

@@ -158,6 +158,7 @@ const struct bgdma_fabric_ops bgdma_ether_fabric = {
 	.line = bgdma_line_begin,
 	.fence = bgdma_remote_fence,
 	.quiet = bgdma_remote_quiet,
+	.drop = bgdma_remote_drop,
 	.ended = bgdma_remote_ended,
 	.flush = bgdma_tx_turn,
 	.end = bgdma_remote_killed,

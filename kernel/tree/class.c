@@ -469,6 +469,7 @@ const struct bgdma_tree_ops bgdma_tree = {
 	.run = bgdma_class_run,
 	.pending = bgdma_class_pending,
 	.failed = bgdma_class_failed,
+	.held = bgdma_edge_held,
 	.abort = bgdma_collect_abort,
 	.follow = bgdma_class_stream,
 	.peer_down = bgdma_class_peer_down,

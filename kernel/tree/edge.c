@@ -190,6 +190,9 @@ static int bgdma_edge_tell(struct bgdma_edge *edge)
 	spin_unlock(&cls->lock);
 	if (!due)
 		return BGDMA_STEP_DONE;
+	/* Nobody may make room any more for what waits at a broken one. */
+	if (code && s->tx)
+		s->ctx->partition->fabric->drop(s);
 	bgdma_edge_head(edge, &(struct bgdma_tree_head) {
 		.rank = cpu_to_le32(by.rank),
 		.ctx = cpu_to_le16(by.ctx),
@@ -280,7 +283,7 @@ int bgdma_edge_run(struct bgdma_stream *s)
  * @s: stream of the edge
  * @at: stands for it; at->x.fault says why
  *
- * Context: any; no lock held.
+ * Context: any; class.lock not held.
  */
 void bgdma_edge_failed(struct bgdma_stream *s, const struct bgdma_stream *at)
 {
@@ -304,6 +307,35 @@ void bgdma_edge_failed(struct bgdma_stream *s, const struct bgdma_stream *at)
 		return;
 	bgdma_slice_begin();
 	bgdma_class_broken(cls);
+	bgdma_slice_end();
+}
+
+/**
+ * bgdma_edge_held() - there is no room where what was sent goes to
+ * @s: stream of the edge
+ *
+ * The word that the class is broken may be behind that: it is said again, once, for
+ * which that is dropped.
+ *
+ * Context: any; class.lock not held.
+ */
+void bgdma_edge_held(struct bgdma_stream *s)
+{
+	struct bgdma_edge *edge = bgdma_edge_of(s);
+	struct bgdma_class *cls = edge->cls;
+	bool again;
+
+	spin_lock(&cls->lock);
+	again = cls->code && !edge->again;
+	if (again) {
+		edge->again = true;
+		WRITE_ONCE(edge->due, edge->due + 1);
+	}
+	spin_unlock(&cls->lock);
+	if (!again)
+		return;
+	bgdma_slice_begin();
+	bgdma_stream_wake(s);
 	bgdma_slice_end();
 }
 

@@ -130,6 +130,7 @@ struct bgdma_post {
  *	again if it had not bound the class before
  * @said: how often that was begun
  * @told: how often it was sent, or could not be
+ * @again: of these, once as what was sent before had no room
  * @who: it
  */
 struct bgdma_edge {
@@ -143,6 +144,7 @@ struct bgdma_edge {
 	u8 due;
 	u8 said;
 	u8 told;
+	bool again;
 	struct bgdma_principal who;
 };
 
@@ -292,6 +294,7 @@ int bgdma_edge_fetch(struct bgdma_stream *s);
 int bgdma_edge_run(struct bgdma_stream *s);
 bool bgdma_edge_pending(const struct bgdma_stream *s);
 void bgdma_edge_failed(struct bgdma_stream *s, const struct bgdma_stream *at);
+void bgdma_edge_held(struct bgdma_stream *s);
 void bgdma_edge_greeted(struct bgdma_edge *edge, struct bgdma_stream *by);
 
 /* collect.c */
