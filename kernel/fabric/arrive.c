@@ -380,7 +380,9 @@ static bool bgdma_arrive_promised(struct bgdma_rx_flow *flow,
 {
 	struct bgdma_stream *s = &flow->s;
 
-	if (likely(!d->epoch && !(d->flags & BGDMA_DESC_FETCH)))
+	/* That of a tree packet is the instance of its class. */
+	if (likely((!d->epoch && !(d->flags & BGDMA_DESC_FETCH)) ||
+		   bgdma_op_is_tree(d->op)))
 		return true;
 	if (!s->promise)
 		s->promise = bgdma_voice_promise(flow->ether, flow->key.src);

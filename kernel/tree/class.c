@@ -245,7 +245,7 @@ int bgdma_class_bind(struct bgdma_ctx *ctx, const struct bgdma_class_bind *arg)
 		bgdma_class_free_memory(cls);
 		return err;
 	}
-	/* It is dead: bgdma_classes_end() comes, when this call is over. */
+	/* If it is dead, bgdma_classes_end() comes when this call is over. */
 	rcu_assign_pointer(ctx->classes[arg->number], cls);
 	WRITE_ONCE(ctx->n_classes, ctx->n_classes + 1);
 	/* Against the end of a neighbour, who is gone, and then looks for classes. */
@@ -313,6 +313,8 @@ static void bgdma_class_free(struct bgdma_class *cls)
 		bgdma_stats_add(&cls->ctx->stats_gone, &cls->edge[i].s.stats);
 	}
 	bgdma_stream_kill(&cls->packets);
+	if (!READ_ONCE(cls->ctx->dead))
+		bgdma_packets_end(cls);
 	bgdma_stats_add(&cls->ctx->stats_gone, &cls->packets.stats);
 	bgdma_class_free_memory(cls);
 }
@@ -401,7 +403,10 @@ static struct bgdma_stream *bgdma_class_stream(struct bgdma_ctx *ctx, u32 id)
 	if (!cls)
 		return NULL;
 	id %= BGDMA_TREE_STREAMS;
-	return id == BGDMA_TREE_PACKETS_ID ? &cls->packets : &cls->edge[id].s;
+	if (id == BGDMA_TREE_PACKETS_ID)
+		return &cls->packets;
+	/* Somebody may have meant the one of a class that had the number before. */
+	return cls->edge[id].there ? &cls->edge[id].s : NULL;
 }
 
 /* Of the streams of a class, it is the one without a neighbour. */

@@ -84,6 +84,21 @@ static void bgdma_packets_cut(struct bgdma_class *cls, struct bgdma_stream *s)
 	bgdma_abort_message(cls->ctx, s, &s->who);
 }
 
+/**
+ * bgdma_packets_end() - a class that broke is unbound
+ * @cls: class, its stream killed
+ *
+ * Somebody may have begun one for the reader when it was found to be quiet.
+ *
+ * Context: ctx.lock held.
+ */
+void bgdma_packets_end(struct bgdma_class *cls)
+{
+	bgdma_slice_begin();
+	bgdma_packets_cut(cls, &cls->packets);
+	bgdma_slice_end();
+}
+
 /* For the run loop, too, it is one packet, of so many bytes. */
 static int bgdma_packets_over(struct bgdma_stream *s, u32 n, int ret)
 {

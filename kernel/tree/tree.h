@@ -310,6 +310,7 @@ void bgdma_collect_abort(struct bgdma_stream *s);
 bool bgdma_packets_pending(const struct bgdma_stream *s);
 int bgdma_packets_fetch(struct bgdma_stream *s);
 int bgdma_packets_run(struct bgdma_stream *s);
+void bgdma_packets_end(struct bgdma_class *cls);
 
 /* result.c */
 void bgdma_result_landed(struct bgdma_class *cls, const struct bgdma_fault *fault);

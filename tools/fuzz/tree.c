@@ -518,6 +518,10 @@ static void begin(struct input *in)
 	must(!bgdma_class_bind(&f.ctx, &arg));
 	must(bgdma_class_bind(&f.ctx, &arg) == -EEXIST);
 	f.cls = f.ctx.classes[NUMBER];
+	/* Nobody runs an edge to nobody. */
+	for (i = 0; i < BGDMA_EDGES; i++)
+		must(f.cls->edge[i].there ==
+		     !!bgdma_tree.follow(&f.ctx, NUMBER * BGDMA_TREE_STREAMS + i));
 	plan(in);
 	f.region.handle = HANDLE;
 	f.region.length = f.collectives * PLACE;

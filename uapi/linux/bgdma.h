@@ -1064,7 +1064,7 @@ struct bgdma_group_unbind {
  * @members: struct bgdma_group_member[], by rank in the class, with incarnations.
  *	0 is the root; the children of r are 2 r + 1 and 2 r + 2
  * @packet: bytes of payload of a packet, BGDMA_CLASS_PACKET_MIN to
- *	BGDMA_PACKET_MAX, a multiple of 16; 0: BGDMA_PACKET_MAX
+ *	BGDMA_PACKET_MAX, a multiple of 16, the same at every member; 0: BGDMA_PACKET_MAX
  * @window: packets that the class keeps, a power of two, up to BGDMA_CLASS_WINDOW_MAX;
  *	0: 16
  *
