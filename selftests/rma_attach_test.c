@@ -70,19 +70,19 @@ TEST(window_that_could_not_grow)
 
 /* Rank 1 puts where rank 0 has attached memory: it is there. */
 static int is_reached(struct accessor *a, uint32_t rank, uint32_t who,
-		      uint8_t *where)
+		      uint8_t *where, uint32_t length)
 {
-	struct bgdma_access_attr put = access_at(a, 0, 100, (uintptr_t)where);
+	struct bgdma_access_attr put = access_at(a, 0, length, (uintptr_t)where);
 
 	require_is(0, meet(a));
 	if (rank == 1) {
-		mark(a->local, 100, who);
+		mark(a->local, length, who);
 		require_is(0, bgdma_window_lock(a->window, 0, 0));
 		require_is(0, bgdma_window_put(a->window, 0, &put));
 		require_is(0, bgdma_window_unlock(a->window, 0));
 	}
 	require_is(0, meet(a));
-	require(rank || is_marked(where, 100, who));
+	require(rank || is_marked(where, length, who));
 	return accessor_close(a);
 }
 
@@ -105,7 +105,7 @@ static int untold(uint32_t rank, uint32_t size, void *arg)
 			require_is(0, bgdma_counter_free(counters[--n]));
 		require_is(0, bgdma_window_attach(a.window, at, 4096));
 	}
-	return is_reached(&a, rank, 5, at);
+	return is_reached(&a, rank, 5, at, 100);
 }
 
 TEST(window_that_shrank_untold)
@@ -116,6 +116,45 @@ TEST(window_that_shrank_untold)
 	partition_new("2x1x1", "");
 	for (i = 0; i < 2; i++)
 		EXPECT_TRUE(job_run(2, untold, &from[i], -1));
+}
+
+static uint8_t pieces[BGDMA_ATTACHED_MAX + 1][16] PINNED;
+
+/*
+ * Rank 0 has all the pieces that there may be, and cannot tell that it has detached one:
+ * where that counts, there is no room yet for another.
+ */
+static int full(uint32_t rank, uint32_t size, void *arg)
+{
+	uint8_t *last = pieces[BGDMA_ATTACHED_MAX];
+	struct accessor a = { 0 };
+	uint32_t i, n;
+
+	(void)arg;
+	(void)size;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 },
+				       &dynamic));
+	if (rank == 0) {
+		for (i = 0; i < BGDMA_ATTACHED_MAX; i++)
+			require_is(0, bgdma_window_attach(a.window, pieces[i], 16));
+		n = counters_take(bgdma_endpoint_ctx(a.m.ep));
+		require_is(-ENOSPC, bgdma_window_detach(a.window, pieces[7]));
+		require_is(-ENOSPC, bgdma_window_detach(a.window, pieces[7]));
+		while (n)
+			require_is(0, bgdma_counter_free(counters[--n]));
+		require_is(-ENOSPC, bgdma_window_attach(a.window, last, 16));
+		require_is(0, bgdma_window_detach(a.window, pieces[7]));
+		require_is(-ENOENT, bgdma_window_detach(a.window, pieces[7]));
+		require_is(0, bgdma_window_attach(a.window, last, 16));
+	}
+	return is_reached(&a, rank, 8, last, 16);
+}
+
+TEST(window_that_is_full_and_shrank_untold)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, full, NULL, -1));
 }
 
 #define MANY		30000	/* packets: its FIFO has room for 32,768 */
@@ -268,7 +307,7 @@ static int at_once(uint32_t rank, uint32_t size, void *arg)
 		require_is(-ENOENT, bgdma_window_detach(a.window, memory));
 		require_is(0, bgdma_window_attach(a.window, memory, WINDOW));
 	}
-	return is_reached(&a, rank, 6, memory);
+	return is_reached(&a, rank, 6, memory, 100);
 }
 
 TEST(window_that_two_threads_grow)

@@ -242,8 +242,10 @@ BGDMA_API int bgdma_window_attach(struct bgdma_window *window, void *addr,
  *
  * Later accesses to it are refused. Others are told as by bgdma_window_attach().
  *
- * Return: 0; -ENOENT; what bgdma_counter_alloc() returns: the memory is detached,
- * and the others were not told.
+ * Return: 0; -ENOENT; what bgdma_counter_alloc() returns: the memory is detached, but
+ * not all others may have been told. It is one of the BGDMA_ATTACHED_MAX pieces until
+ * they are: by detaching the same once more, which tells again and returns 0 (or
+ * -ENOENT: they were), or by attaching what overlaps it.
  */
 BGDMA_API int bgdma_window_detach(struct bgdma_window *window, void *addr);
 

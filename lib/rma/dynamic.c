@@ -50,11 +50,11 @@ static struct attached *attached_take(struct attached **link, uint64_t addr,
 	return NULL;
 }
 
-/* That they were detached could not be told. */
-static void overlapped_drop(struct window_peer *peer, uint64_t addr,
-			    uint64_t length)
+/* What took the place of memory whose end could not be told. */
+static void overlapped_drop(struct attached **list, uint32_t *pieces,
+			    uint64_t addr, uint64_t length)
 {
-	struct attached **link = &peer->attached, *a;
+	struct attached **link = list, *a;
 
 	while ((a = *link)) {
 		if (!overlaps(a, addr, length)) {
@@ -62,7 +62,7 @@ static void overlapped_drop(struct window_peer *peer, uint64_t addr,
 			continue;
 		}
 		*link = a->next;
-		peer->pieces--;
+		(*pieces)--;
 		free(a);
 	}
 }
@@ -102,7 +102,7 @@ int on_attach(struct bgdma_window *window, uint32_t rank,
 	}
 	if (addr + length < addr)
 		return -EBADMSG;
-	overlapped_drop(peer, addr, length);
+	overlapped_drop(list, &peer->pieces, addr, length);
 	if (peer->pieces >= BGDMA_ATTACHED_MAX)
 		return -EBADMSG;
 	a = calloc(1, sizeof(*a));
@@ -175,22 +175,36 @@ static int tell_each(struct bgdma_window *window, const struct telling *t,
 	return first;
 }
 
-/* Who was told of memory that could not be attached everywhere forgets it. */
-static void attach_untell(struct bgdma_window *window, const struct telling *t,
+/*
+ * Who was told of memory that could not be attached everywhere forgets it. Whether all
+ * are told so.
+ */
+static bool attach_untell(struct bgdma_window *window, const struct telling *t,
 			  struct attach_wire wire)
 {
+	bool all = true;
 	uint32_t i;
+	int ret;
 
 	wire.length = 0;
-	for (i = 0; i < window->rma->size; i++)
-		if (t->to[i])
-			(void)window_send(window, i, PACKET_ATTACH, 0, &wire,
-					  sizeof(wire));
+	for (i = 0; i < window->rma->size; i++) {
+		if (!t->to[i])
+			continue;
+		ret = window_send(window, i, PACKET_ATTACH, 0, &wire,
+				  sizeof(wire));
+		if (ret && ret != -EHOSTDOWN)
+			all = false;
+	}
+	return all;
 }
 
-/* The others; what is our own is in the list already, or no longer. */
+/*
+ * The others; what is our own is in the list already, or no longer. @held: whether some
+ * may know of the piece yet that are to know of it no more. What is on the way comes
+ * before all that is told later.
+ */
 static int attach_tell(struct bgdma_window *window, const struct attached *a,
-		       uint64_t length)
+		       uint64_t length, bool *held)
 {
 	struct bgdma_rma *rma = window->rma;
 	const struct attach_wire wire = {
@@ -201,6 +215,7 @@ static int attach_tell(struct bgdma_window *window, const struct attached *a,
 	struct telling t = { .length = sizeof(wire) };
 	int ret, waited;
 
+	*held = !length;
 	t.to = calloc(rma->size, sizeof(*t.to));
 	ret = t.to ? bgdma_counter_alloc(rma->ctx, BGDMA_INJECTION,
 					 &t.counter) : -ENOMEM;
@@ -209,6 +224,7 @@ static int attach_tell(struct bgdma_window *window, const struct attached *a,
 		return ret;
 	}
 	ret = tell_each(window, &t, &wire);
+	*held = ret && !length;
 	bgdma_counter_enable(t.counter, true);
 	waited = rma_wait(rma, all_told, &t);
 	bgdma_counter_enable(t.counter, false);
@@ -218,7 +234,7 @@ static int attach_tell(struct bgdma_window *window, const struct attached *a,
 	if (!ret)
 		ret = waited;
 	if (ret && length)
-		attach_untell(window, &t, wire);
+		*held = !attach_untell(window, &t, wire);
 	free(t.to);
 	return ret;
 }
@@ -257,6 +273,62 @@ static int attach_check(const struct window_peer *own, uint64_t start,
 	return own->pieces < BGDMA_ATTACHED_MAX ? 0 : -ENOSPC;
 }
 
+/* Ours, which others may find there from now on. */
+static int attach_enter(struct bgdma_window *window, struct attached *a)
+{
+	struct window_peer *own = &window->peer[window->rma->rank];
+	int ret;
+
+	/* Another thread may have been faster. */
+	ret = attach_check(own, a->addr, a->length);
+	/* Who is lost meanwhile is shut out of what is in the list. */
+	if (!ret)
+		ret = rma_expose(window->rma, a->region, BGDMA_RIGHT_READ |
+				 BGDMA_RIGHT_WRITE | BGDMA_RIGHT_ATOMIC,
+				 a->grant);
+	if (ret)
+		return ret;
+	a->next = own->attached;
+	own->attached = a;
+	own->pieces++;
+	return 0;
+}
+
+/* It has gone, but counts until all others are told. */
+static void untold_add(struct bgdma_window *window, struct attached *a)
+{
+	a->region = NULL;
+	a->grant = NULL;
+	a->next = window->untold;
+	window->untold = a;
+}
+
+static void untold_remove(struct bgdma_window *window, const struct attached *told)
+{
+	struct attached *a = attached_take(&window->untold, told->addr,
+					   told->handle);
+
+	/* Else another thread has told, or attached what took its place. */
+	window->peer[window->rma->rank].pieces -= !!a;
+	free(a);
+}
+
+/* Of memory that was not attached for good. */
+static void attach_undo(struct bgdma_window *window, struct attached *a, bool held)
+{
+	struct attached gone = *a;
+
+	rma_lock(window->rma);
+	(void)attached_take(&window->peer[window->rma->rank].attached, a->addr,
+			    a->handle);
+	untold_add(window, a);
+	if (!held)
+		untold_remove(window, &gone);
+	rma_unlock(window->rma);
+	(void)bgdma_region_free(gone.region);
+	free(gone.grant);
+}
+
 int bgdma_window_attach(struct bgdma_window *window, void *addr,
 			uint64_t length)
 {
@@ -264,6 +336,7 @@ int bgdma_window_attach(struct bgdma_window *window, void *addr,
 	struct window_peer *own = &window->peer[rma->rank];
 	uint64_t start = (uintptr_t)addr;
 	struct attached *a;
+	bool held;
 	int ret;
 
 	if (!window->attr.dynamic || !addr || !length || start + length < start)
@@ -277,49 +350,59 @@ int bgdma_window_attach(struct bgdma_window *window, void *addr,
 	if (!a)
 		return ret;
 	rma_lock(rma);
-	/* Another thread may have been faster. */
-	ret = attach_check(own, start, length);
-	/* Who is lost meanwhile is shut out of what is in the list. */
-	if (!ret)
-		ret = rma_expose(rma, a->region, BGDMA_RIGHT_READ |
-				 BGDMA_RIGHT_WRITE | BGDMA_RIGHT_ATOMIC,
-				 a->grant);
-	if (!ret) {
-		a->next = own->attached;
-		own->attached = a;
-		own->pieces++;
-	}
+	ret = attach_enter(window, a);
 	rma_unlock(rma);
 	if (ret) {
 		attached_free(a, true);
 		return ret;
 	}
-	ret = attach_tell(window, a, length);
-	if (!ret)
-		return 0;
+	ret = attach_tell(window, a, length, &held);
+	if (ret) {
+		attach_undo(window, a, held);
+		return ret;
+	}
+	/* All others have dropped what was there. */
 	rma_lock(rma);
-	(void)attached_take(&own->attached, start, a->handle);
-	own->pieces--;
+	overlapped_drop(&window->untold, &own->pieces, start, length);
 	rma_unlock(rma);
-	a->next = NULL;
-	attached_free(a, true);
-	return ret;
+	return 0;
+}
+
+/* What is attached there, or of which not all others know that it no longer is. */
+static bool detach_begin(struct bgdma_window *window, uint64_t addr,
+			 struct attached *gone)
+{
+	struct window_peer *own = &window->peer[window->rma->rank];
+	struct attached *a = attached_take(&own->attached, addr, 0);
+
+	if (!a)
+		a = attached_take(&window->untold, addr, 0);
+	if (!a)
+		return false;
+	*gone = *a;
+	untold_add(window, a);
+	return true;
 }
 
 int bgdma_window_detach(struct bgdma_window *window, void *addr)
 {
 	struct bgdma_rma *rma = window->rma;
-	struct attached *a;
+	struct attached gone;
+	bool found, held;
 	int ret;
 
 	rma_lock(rma);
-	a = attached_take(&window->peer[rma->rank].attached, (uintptr_t)addr,
-			  0);
-	window->peer[rma->rank].pieces -= !!a;
+	found = detach_begin(window, (uintptr_t)addr, &gone);
 	rma_unlock(rma);
-	if (!a)
+	if (!found)
 		return -ENOENT;
-	ret = attach_tell(window, a, 0);
-	attached_free(a, true);
+	ret = attach_tell(window, &gone, 0, &held);
+	(void)bgdma_region_free(gone.region);
+	free(gone.grant);
+	if (!held) {
+		rma_lock(rma);
+		untold_remove(window, &gone);
+		rma_unlock(rma);
+	}
 	return ret;
 }

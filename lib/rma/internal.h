@@ -113,7 +113,7 @@ struct window_peer {
 	uint32_t posts;			/* not yet used */
 	uint32_t completes;
 	struct attached *attached;
-	uint32_t pieces;		/* of these */
+	uint32_t pieces;		/* of these; own: and of @untold */
 };
 
 /* What accesses without an own lock belong to. */
@@ -137,6 +137,11 @@ struct bgdma_window {
 	struct bgdma_region *region;
 	uint32_t *grant;		/* of it, to each rank; 0: none of its own */
 	struct window_peer *peer;
+	/*
+	 * Own memory that is detached, or was not attached for good, of which some
+	 * others may still know. It counts: they count it.
+	 */
+	struct attached *untold;
 	struct bgdma_rma_epoch *open;
 	enum access_mode mode;
 	uint32_t locks;			/* of bgdma_window_lock() */

@@ -472,6 +472,7 @@ void window_drop(struct bgdma_window *window, bool regions)
 	trap_destroy(window);
 	for (i = 0; i < window->rma->size; i++)
 		attached_free(window->peer[i].attached, regions);
+	attached_free(window->untold, false);
 	if (regions)
 		(void)bgdma_region_free(window->region);
 	while ((e = window->open)) {
