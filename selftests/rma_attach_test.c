@@ -249,6 +249,80 @@ TEST(window_that_grew_anew_before_it_shrank)
 	EXPECT_TRUE(job_run(2, behind, what, -1));
 }
 
+struct refusal {
+	uint32_t stage;
+	bool taken;		/* rank 1's: it takes the packet */
+};
+
+static int refuse(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	const struct refusal *r = arg;
+
+	(void)rank;
+	(void)packet;
+	return r->taken ? 0 : -EAGAIN;
+}
+
+/* As accessor_open_as(), with an operation whose packets are refused. */
+static int refuser_open(struct accessor *a, struct refusal *r, uint32_t *id)
+{
+	const struct bgdma_operation_attr refused = {
+		.module = "m", .name = "refused", .packet = refuse, .arg = r,
+	};
+
+	require_is(0, member_open(&a->m, NULL));
+	require_is(0, bgdma_rma_create(&a->rma, a->m.ep, NULL));
+	require_is(0, bgdma_operation_register(a->m.ep, &refused, id));
+	require_is(0, bgdma_endpoint_commit(a->m.ep, NULL));
+	require_is(0, bgdma_region_alloc(bgdma_endpoint_ctx(a->m.ep), LOCAL,
+					 LOCAL_RW, &a->region));
+	a->local = bgdma_region_addr(a->region);
+	return bgdma_window_create(a->rma, &dynamic, &a->window);
+}
+
+/* Rank 1 has refused what lies before the packet that tells of rank 0's memory. */
+static int behind_refused(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_send_attr send = { .dest = 1 };
+	struct bgdma_access_attr put, nowhere;
+	struct accessor a = { 0 };
+	struct refusal *r = arg;
+
+	(void)size;
+	require_is(0, refuser_open(&a, r, &send.operation));
+	require_is(0, meet(&a));
+	if (rank == 0) {
+		require(until(load(&r->stage)));
+		require_is(0, bgdma_endpoint_send(a.m.ep, &send));
+		require_is(0, bgdma_window_attach(a.window, memory, WINDOW));
+		store(&r->stage, 2);
+	} else {
+		put = access_at(&a, 0, 100, (uintptr_t)memory);
+		nowhere = access_at(&a, 0, 100, (uintptr_t)memory + WINDOW);
+		mark(a.local, 100, 9);
+		require_is(0, bgdma_window_lock(a.window, 0, 0));
+		store(&r->stage, 1);
+		require(until(load(&r->stage) == 2));
+		require_is(-EAGAIN, bgdma_window_put(a.window, 0, &put));
+		require_is(-EAGAIN, bgdma_window_put(a.window, 0, &nowhere));
+		r->taken = true;
+		require_is(-ERANGE, bgdma_window_put(a.window, 0, &nowhere));
+		require_is(0, bgdma_window_put(a.window, 0, &put));
+		require_is(0, bgdma_window_unlock(a.window, 0));
+	}
+	require_is(0, meet(&a));
+	require(rank || is_marked(memory, 100, 9));
+	return accessor_close(&a);
+}
+
+TEST(window_that_grew_behind_a_packet_that_is_refused)
+{
+	struct refusal *r = shared(sizeof(*r));
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, behind_refused, r, -1));
+}
+
 #define TURNS	50
 
 struct attacher {

@@ -160,7 +160,8 @@ BGDMA_API int bgdma_epoch_put_sized(struct bgdma_rma_epoch *epoch,
  * @attr: what and where to
  *
  * Return: 0; -ESHUTDOWN the epoch is in its closing stage: nothing was counted or
- * moved (EP-4); -ERANGE outside of the window; -EINVAL; -EMSGSIZE.
+ * moved (EP-4); -ERANGE outside of the window; -EAGAIN the same, of a dynamic one, but
+ * that may not be known yet: see bgdma_window_attach(); -EINVAL; -EMSGSIZE.
  */
 static inline int bgdma_epoch_put(struct bgdma_rma_epoch *epoch,
 				  const struct bgdma_access_attr *attr)

@@ -225,7 +225,10 @@ BGDMA_API uint64_t bgdma_window_length(const struct bgdma_window *window,
  * Not collective. When it returns the others are told, as far as their FIFOs have
  * room, for which it waits: who synchronizes with this process in whatever way
  * may access it, but in a callback of the endpoint's only once that was called for
- * something else behind it: there is no progress in there.
+ * something else behind it: there is no progress in there. Where a callback there has
+ * refused a packet, by -EAGAIN, what it is told may lie behind that: an access to what
+ * it does not know of is then not -ERANGE but -EAGAIN, and may be tried again once that
+ * packet is taken.
  *
  * Return: 0; -EINVAL; -EEXIST part of it is attached; -ENOSPC there are
  * BGDMA_ATTACHED_MAX pieces; what bgdma_region_register(), bgdma_gate_share() and

@@ -134,6 +134,20 @@ void attached_look(struct bgdma_rma *rma)
 		;
 }
 
+/*
+ * Whether what tells of memory may lie behind a packet that was refused: it is looked at
+ * once more, as far as that goes.
+ */
+bool attached_is_held_up(struct bgdma_rma *rma)
+{
+	struct bgdma_endpoint_stats before, after;
+
+	bgdma_endpoint_stats(rma->ep, &before);
+	attached_look(rma);
+	bgdma_endpoint_stats(rma->ep, &after);
+	return after.deferred != before.deferred;
+}
+
 /* Packets, of the same length, that are on the way to the others. */
 struct telling {
 	struct bgdma_counter *counter;

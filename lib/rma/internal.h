@@ -410,6 +410,7 @@ static inline void access_look(const struct bgdma_rma_epoch *e)
 		attached_look(e->rma);
 }
 
+bool attached_is_held_up(struct bgdma_rma *rma);
 int on_attach(struct bgdma_window *window, uint32_t rank,
 	      const struct bgdma_packet *packet);
 const struct attached *attached_find(const struct attached *list, uint64_t at,

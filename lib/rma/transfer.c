@@ -23,11 +23,13 @@ static int place_in_window(const struct bgdma_rma_epoch *e, uint64_t at,
 static int place_attached(const struct bgdma_rma_epoch *e, uint64_t at,
 			  uint64_t length, struct bgdma_at *to)
 {
-	const struct attached *a;
+	const struct window_peer *peer = &e->window->peer[e->target];
+	const struct attached *a = attached_find(peer->attached, at, length);
 
-	a = attached_find(e->window->peer[e->target].attached, at, length);
-	if (!a)
-		return -ERANGE;
+	if (bgdma_unlikely(!a))
+		return attached_is_held_up(e->rma) ||
+		       attached_find(peer->attached, at, length) ? -EAGAIN :
+								   -ERANGE;
 	to->region = a->handle;
 	to->offset = at - a->addr;
 	return 0;
