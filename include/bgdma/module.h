@@ -16,7 +16,9 @@ BGDMA_BEGIN_DECLS
  *	found no room before. It returns how much was done, or -EAGAIN: nothing,
  *	and some is left, for which it has tried again to send; or -ENOMEM: the
  *	same, and only time helps, as it does where -EAGAIN is returned and no call
- *	for a message found a channel full. NULL: nothing to do
+ *	for a message found a channel full. Where it found one full and waits for
+ *	something else, too, of which nothing tells, it returns -ENOMEM. NULL:
+ *	nothing to do
  * @trouble: called before that of struct bgdma_endpoint_attr; NULL: not
  * @release: called once, by bgdma_endpoint_destroy(), after the last of all
  *	callbacks; NULL: not

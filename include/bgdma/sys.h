@@ -382,7 +382,8 @@ enum bgdma_operation_type {
  * Return: 0: taken; -EAGAIN: not now: it stays, and so does everything behind
  * it in that FIFO, until the next progress (also the news of the death of whoever sent
  * some of it); -EBADMSG: it is malformed, which is
- * counted and reported (DP-9).
+ * counted and reported (DP-9). Who refuses until something has ended that itself needs
+ * packets of this callback waits for itself.
  */
 typedef int bgdma_packet_fn(void *arg, uint32_t rank,
 			    const struct bgdma_packet *packet);
