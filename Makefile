@@ -35,7 +35,8 @@ DIAGRAMS  := $(patsubst Documentation/%.msc,$(BUILD)/doc/%.svg, \
 	       $(wildcard Documentation/diagrams/*.msc))
 DKMS       = $(DESTDIR)/usr/src/bgdma-0.1
 export BGDMA_BUILD := $(BUILD)
-# As it is, whatever is in its name.
+# As it is, whatever is in its name: make would expand what it was given.
+override FILE := $(value FILE)
 export FILE
 
 .DEFAULT_GOAL := all
