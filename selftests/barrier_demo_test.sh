@@ -11,14 +11,17 @@ fi
 # shellcheck source=selftests/result.sh
 . "$(dirname "$0")/result.sh"
 dir=$(mktemp -d) || exit 1
-failure() {
-	sed 's/^/# /' "$dir/log"
-}
 
 bgdma partition del demo 2>/dev/null
 demo-barrier 1000 >"$dir/log" 2>&1
-result "ba5 ba6 barrier"
+good=$?
 sed 's/^/# /' "$dir/log"
+[ $good -eq 0 ]
+result "ba5 ba6 barrier"
+
+failure() {
+	sed 's/^/# /' "$dir/log"
+}
 
 # As from a keyboard, but that this shell's children would not hear of SIGINT.
 mkdir "$dir/tmp"
