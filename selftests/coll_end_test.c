@@ -387,6 +387,15 @@ static int split_here(void *arg, uint32_t rank, const struct bgdma_packet *packe
 	return 0;
 }
 
+static uint64_t packets_taken(struct caller *c)
+{
+	struct bgdma_endpoint_stats stats;
+
+	require(bgdma_endpoint_progress(c->m.ep, 0) >= 0);
+	bgdma_endpoint_stats(c->m.ep, &stats);
+	return stats.packets;
+}
+
 /* The first gives up one, and is in the next, before the second begins either. */
 static int split_after_one_in_vain(uint32_t rank, uint32_t size, void *arg)
 {
@@ -395,7 +404,6 @@ static int split_after_one_in_vain(uint32_t rank, uint32_t size, void *arg)
 	const struct test_operation operation = { "split", split_here, 0,
 						  &send.operation };
 	uint64_t x = 1;
-	int i;
 
 	(void)arg;
 	require_is(0, open_with(&c, &operation, &c));
@@ -405,12 +413,8 @@ static int split_after_one_in_vain(uint32_t rank, uint32_t size, void *arg)
 		require(until(bgdma_endpoint_progress(c.m.ep, 0) >= 0 &&
 			      load(&board->here[1])));
 	} else {
-		require(until(load(&board->here[1])));
-		/* Until it has said that it is in the next. */
-		for (i = 0; i < 200; i++) {
-			require(bgdma_endpoint_progress(c.m.ep, 0) >= 0);
-			usleep(1000);
-		}
+		/* Its card of the one, that it gave that up, its card of the next. */
+		require(until(packets_taken(&c) == 3));
 		require_is(-EIO, bgdma_coll_split(c.coll, NULL, &c.group));
 	}
 	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));

@@ -245,16 +245,21 @@ static int no_window(uint32_t rank, uint32_t size, void *arg)
 {
 	const struct bgdma_window_attr attr = { .addr = memory, .length = WINDOW };
 	struct accessor a = { 0 };
+	unsigned int *begun = arg;	/* by rank 0 */
 	unsigned int i;
 
 	(void)size;
-	(void)arg;
 	require_is(0, member_open(&a.m, NULL));
 	require_is(0, bgdma_rma_create(&a.rma, a.m.ep, NULL));
 	require_is(0, bgdma_endpoint_commit(a.m.ep, NULL));
 	for (i = 0; i < 3; i++) {
-		if (rank == 1)
-			usleep(300000);
+		if (rank == 0) {
+			store(begun, i + 1);
+		} else {
+			require(until(load(begun) > i));
+			/* Long enough that it waits in there. */
+			usleep(300000 * slowness());
+		}
 		faults = 0;
 		fault_code = ENOMEM;
 		until_fault = rank == 0 && i < 2;
@@ -271,7 +276,7 @@ static int no_window(uint32_t rank, uint32_t size, void *arg)
 TEST(x3_who_has_no_memory_for_a_window_meets_the_others)
 {
 	partition_new("2x1x1", "");
-	EXPECT_TRUE(job_run(2, no_window, NULL, -1));
+	EXPECT_TRUE(job_run(2, no_window, shared(sizeof(unsigned int)), -1));
 }
 
 TEST_HARNESS_MAIN

@@ -343,10 +343,10 @@ static int windows_in_vain(uint32_t rank, uint32_t size, void *arg)
 	struct bgdma_record why = { .code = BGDMA_E_LINK_DOWN };
 	struct bgdma_window *window;
 	struct accessor a = { 0 };
+	uint32_t *begun = arg;
 	unsigned int i;
 
 	(void)size;
-	(void)arg;
 	require_is(0, accessor_open(&a));
 	require_is(0, meet(&a));
 	if (rank == 0) {
@@ -355,8 +355,13 @@ static int windows_in_vain(uint32_t rank, uint32_t size, void *arg)
 		why.peer_ctx = peer->ctx;
 		require(bgdma_endpoint_break(a.m.ep, &why));
 	}
-	if (rank == 2)
-		usleep(300000);
+	if (rank == 2) {
+		require(until(load(begun) == 2));
+		/* Long enough that who does not wait is through. */
+		usleep(300000 * slowness());
+	} else {
+		__atomic_fetch_add(begun, 1, __ATOMIC_ACQ_REL);
+	}
 	for (i = 0; i < WINDOWS; i++) {
 		require_is(rank == 2 ? 0 : -EHOSTDOWN,
 			   bgdma_window_create(a.rma, &attr, &window));
@@ -369,7 +374,7 @@ static int windows_in_vain(uint32_t rank, uint32_t size, void *arg)
 TEST(x3_who_cannot_have_a_window_waits_for_those_who_can)
 {
 	partition_new("3x1x1", "");
-	EXPECT_TRUE(job_run(3, windows_in_vain, NULL, -1));
+	EXPECT_TRUE(job_run(3, windows_in_vain, shared(sizeof(uint32_t)), -1));
 }
 
 TEST_HARNESS_MAIN
