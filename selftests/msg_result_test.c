@@ -329,6 +329,8 @@ struct broken_off {
 	bool eager;		/* it is a message of msg, too */
 	uint32_t before;	/* bytes of the message before it */
 	uint32_t packets;	/* of it that have room */
+	bool two;		/* and then one of others, once the first has room */
+	uint32_t stage;
 };
 
 static int submit_to_1(struct talker *t, struct bgdma_inj_fifo *fifo,
@@ -347,36 +349,66 @@ static int submit_to_1(struct talker *t, struct bgdma_inj_fifo *fifo,
 	return bgdma_inj_submit(fifo);
 }
 
-static int break_off_behind(struct talker *t, const struct broken_off *what)
+/* It ends with its FIFO, when so many of its packets have found room. */
+static int break_off(struct talker *t, struct bgdma_inj_fifo *fifo,
+		     struct bgdma_transfer *x, uint32_t id, uint32_t packets)
+{
+	struct bgdma_counter *counter;
+
+	require_is(0, bgdma_counter_alloc(bgdma_endpoint_ctx(t->m.ep),
+					  BGDMA_INJECTION, &counter));
+	bgdma_counter_add(counter, EAGER);
+	x->length = EAGER;
+	x->counter = bgdma_counter_handle(counter);
+	require_is(0, submit_to_1(t, fifo, x, id, 1));
+	require(until(bgdma_counter_read(counter) ==
+		      EAGER - packets * BGDMA_PACKET_MAX));
+	return bgdma_inj_destroy(fifo);
+}
+
+enum { BROKEN = 1, ROOM, BROKEN_TOO };
+
+static int break_off_behind(struct talker *t, struct broken_off *what)
 {
 	const uint32_t eager = forge_id("msg", "eager, 8388608 bytes for each peer");
+	const uint32_t nobodys = forge_id("nobody", "knows it");
 	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(t->m.ep);
 	struct bgdma_transfer x = bgdma__no_transfer();
 	struct bgdma_inj_fifo *fifo;
-	struct bgdma_counter *counter;
 	struct bgdma_region *region;
 
 	require_is(0, bgdma_inj_create(ctx, NULL, &fifo));
 	require_is(0, bgdma_region_register(ctx, mem, EAGER, BGDMA_LOCAL_READ,
 					    &region));
-	require_is(0, bgdma_counter_alloc(ctx, BGDMA_INJECTION, &counter));
-	bgdma_counter_add(counter, EAGER);
 	x.from.region = bgdma_region_handle(region);
 	x.length = what->before;
 	require_is(0, submit_to_1(t, fifo, &x, eager, 0));
-	x.length = EAGER;
-	x.counter = bgdma_counter_handle(counter);
-	require_is(0, submit_to_1(t, fifo, &x, what->eager ? eager :
-				  forge_id("nobody", "knows it"), 1));
-	require(until(bgdma_counter_read(counter) ==
-		      EAGER - what->packets * BGDMA_PACKET_MAX));
-	return bgdma_inj_destroy(fifo);
+	require_is(0, break_off(t, fifo, &x, what->eager ? eager : nobodys,
+				what->packets));
+	store(&what->stage, BROKEN);
+	if (!what->two)
+		return 0;
+	require(until(load(&what->stage) == ROOM));
+	require_is(0, bgdma_inj_create(ctx, NULL, &fifo));
+	require_is(0, break_off(t, fifo, &x, nobodys, 1));
+	store(&what->stage, BROKEN_TOO);
+	return 0;
+}
+
+static int hear_of_both(struct talker *t, struct broken_off *what)
+{
+	require(until(load(&what->stage) == BROKEN));
+	/* A packet, then the event. */
+	require(bgdma_endpoint_progress(t->m.ep, 1) >= 0);
+	store(&what->stage, ROOM);
+	require(until(load(&what->stage) == BROKEN_TOO));
+	return 0;
 }
 
 static int told_by_event(uint32_t rank, uint32_t size, void *arg)
 {
 	const struct bgdma_endpoint_attr attr = { .data_bytes = 16384 };
-	const struct broken_off *what = arg;
+	struct broken_off *what = arg;
 	struct bgdma_msg_request *r[2];
 	struct bgdma_msg_status status;
 	struct talker t = { 0 };
@@ -391,13 +423,14 @@ static int told_by_event(uint32_t rank, uint32_t size, void *arg)
 		require_is(0, bgdma_msg_irecv(t.msg, mem, EAGER, 0, 0, 0, &r[0]));
 		require_is(0, bgdma_msg_irecv(t.msg, mem + EAGER, EAGER, 0, 1, 0,
 					      &r[1]));
+		require(!what->two || !hear_of_both(&t, what));
 		require(until(bgdma_events_pending(bgdma_endpoint_ctx(t.m.ep))));
 		/* A packet, then the event, then the other packets. */
 		for (i = 0; i < 64; i++)
 			require(bgdma_endpoint_progress(t.m.ep, 1) >= 0);
 		require_is(0, bgdma_msg_wait(&r[0], &status));
 		require_is(what->before, status.length);
-		require_is(1, t.troubles[BGDMA_TROUBLE_CUT]);
+		require_is(1 + what->two, t.troubles[BGDMA_TROUBLE_CUT]);
 		if (!what->eager)
 			require_is(0, bgdma_msg_cancel(r[1]));
 		require_is(what->eager ? -EIO : -ECANCELED,
@@ -425,6 +458,11 @@ FIXTURE_VARIANT_ADD(told, of_one_that_is_next) {
 	.what = { .eager = true, .before = 3968, .packets = 3 },
 };
 
+/* The same, and the event of another comes before that packet, too. */
+FIXTURE_VARIANT_ADD(told, of_two) {
+	.what = { .eager = true, .before = 8064, .packets = 2, .two = true },
+};
+
 FIXTURE_SETUP(told)
 {
 	must(unsetenv("BGDMA_TEST_LINKS"));
@@ -437,9 +475,10 @@ FIXTURE_TEARDOWN(told)
 
 TEST_F(told, dp9_msg_a_message_that_breaks_off_by_event)
 {
-	struct broken_off what = variant->what;
+	struct broken_off *what = shared(sizeof(*what));
 
-	EXPECT_TRUE(job_run(2, told_by_event, &what, -1));
+	*what = variant->what;
+	EXPECT_TRUE(job_run(2, told_by_event, what, -1));
 }
 
 TEST_HARNESS_MAIN

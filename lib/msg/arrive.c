@@ -177,16 +177,16 @@ void arriving_fail(struct bgdma_msg *msg, uint32_t rank, int error)
 
 void arriving_cut(struct bgdma_msg *msg, uint32_t rank, uint32_t id)
 {
+	/* The event may overtake what lies in the FIFO; no more has room there. */
+	uint32_t within = (uint32_t)(msg->window.fifo / MESSAGE_COST) + 1;
 	struct msg_peer *peer = &msg->peer[rank];
 	struct arriving *in = &peer->in;
 
 	if (!in->active || in->id != id) {
-		/* The event may overtake what lies in the FIFO; no more has room there. */
-		peer->cut_within = (uint32_t)(msg->window.fifo / MESSAGE_COST) + 1;
-		peer->cut_id = id;
+		peer->cut[peer->cuts++ % CUTS] = (struct cut){ id, within };
+		peer->cut_within = within;
 		return;
 	}
-	peer->cut_within = 0;
 	in->cut = true;
 	arriving_end(msg, rank, -EIO);
 }
@@ -195,11 +195,22 @@ void arriving_cut(struct bgdma_msg *msg, uint32_t rank, uint32_t id)
 static APART void arriving_check_cut(struct bgdma_msg *msg, uint32_t rank)
 {
 	struct msg_peer *peer = &msg->peer[rank];
+	const struct arriving *in = &peer->in;
+	bool is_cut = false;
+	struct cut *c;
 
-	if (peer->in.active && peer->in.id == peer->cut_id)
-		arriving_cut(msg, rank, peer->cut_id);
-	else
-		peer->cut_within--;
+	peer->cut_within--;
+	for (c = peer->cut; c < peer->cut + CUTS; c++) {
+		if (!c->within)
+			continue;
+		c->within--;
+		if (in->active && in->id == c->id) {
+			c->within = 0;
+			is_cut = true;
+		}
+	}
+	if (is_cut)
+		arriving_cut(msg, rank, in->id);
 }
 
 /* The next packet of a message. */

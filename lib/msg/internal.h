@@ -134,13 +134,22 @@ struct credit {
 	uint32_t announced;
 };
 
+#define CUTS	4
+
+/* A message that broke off: one of the next @within that arrive may be it. */
+struct cut {
+	uint32_t id, within;
+};
+
 /*
  * Another process.
  * @credit: of ours there, what is left
  * @held: of its here, what it has taken and not got back (its FIFO: not counted)
  * @owed: of that, what it can have back
  * @sends: wait for their turn; those behind wait, too
- * @cut_within: one of the next so many that arrive may be @cut_id, which broke off
+ * @cut: those that broke off last and have not come yet, in a ring
+ * @cuts: of that, how many ever
+ * @cut_within: one of the next so many that arrive may be one of those
  * @due: in the list of those whose sends or credits found no room
  */
 struct msg_peer {
@@ -148,7 +157,8 @@ struct msg_peer {
 	struct request_queue sends;
 	struct arriving in;
 	struct msg_peer *next_due;
-	uint32_t cut_within, cut_id;
+	struct cut cut[CUTS];
+	uint32_t cuts, cut_within;
 	bool due, down;
 };
 
