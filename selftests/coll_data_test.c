@@ -3,6 +3,10 @@
  * Collectives of data: each kind by each of its algorithms against a plain reference,
  * which every member works out for itself, as all know what all give.
  */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+
 #include <bgdma/collective.h>
 
 #include "kselftest_harness.h"
@@ -616,6 +620,66 @@ TEST_F(coll, dp6_dp8_later_ones_do_not_keep_an_older_one)
 {
 	partition_new("4x1x1", "");
 	EXPECT_TRUE(job_run(4, overtaken, NULL, -1));
+}
+
+/* ---- Memory that cannot be registered --------------------------------------- */
+
+#define LONG_BYTES	8192
+
+static const char constant[2 * LONG_BYTES] = { "stays as it is" };
+
+static int from_constants(uint32_t rank, uint32_t size, void *arg)
+{
+	static char got[2 * LONG_BYTES];
+	struct caller c = { 0 };
+	uint32_t i;
+
+	(void)arg;
+	require_is(0, open_world(&c));
+	require_is(0, bgdma_coll_alltoall(c.group, constant, got, LONG_BYTES));
+	for (i = 0; i < size; i++)
+		require(!memcmp(got + (size_t)i * LONG_BYTES,
+				constant + (size_t)rank * LONG_BYTES,
+				LONG_BYTES));
+	return caller_close(&c);
+}
+
+static int into_a_file(uint32_t rank, uint32_t size, void *arg)
+{
+	static char own[LONG_BYTES], got[2 * LONG_BYTES];
+	struct caller c = { 0 };
+	char name[64], *map;
+	uint32_t i;
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/%u", (char *)arg, rank);
+	fd = must(open(name, O_RDWR | O_CREAT, 0600));
+	require_is(0, ftruncate(fd, sizeof(got)));
+	map = mmap(NULL, sizeof(got), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	require(map != MAP_FAILED);
+	memset(own, (int)rank + 1, sizeof(own));
+	require_is(0, open_world(&c));
+	require_is(0, bgdma_coll_allgather(c.group, own, map, LONG_BYTES));
+	require_is(sizeof(got), pread(fd, got, sizeof(got), 0));
+	for (i = 0; i < size * LONG_BYTES; i++)
+		require(got[i] == (char)(i / LONG_BYTES + 1));
+	munmap(map, sizeof(got));
+	close(fd);
+	return caller_close(&c);
+}
+
+TEST_F(coll, dp8_memory_that_no_engine_may_write)
+{
+	char dir[] = "/tmp/files.XXXXXX";
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, from_constants, NULL, -1));
+	/* Of a file system that is not shared memory. */
+	ASSERT_NE(NULL, mkdtemp(dir));
+	ASSERT_EQ(0, mount("none", dir, "ramfs", 0, NULL));
+	EXPECT_TRUE(job_run(2, into_a_file, dir, -1));
+	EXPECT_EQ(0, umount(dir));
+	EXPECT_EQ(0, rmdir(dir));
 }
 
 TEST_HARNESS_MAIN

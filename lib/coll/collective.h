@@ -45,6 +45,7 @@ enum act_kind { ACT_SEND, ACT_RECV, ACT_COPY, ACT_COMBINE, ACT_CALL, ACT_ENGINES
  * @tree_op, @dispatch: of ACT_ENGINES
  * @next: of those that wait for the same member
  * @moving: a rendezvous, @id
+ * @apart: what it goes from or to, where @from or @to cannot be registered
  */
 struct act {
 	enum act_kind kind;
@@ -60,6 +61,7 @@ struct act {
 	struct act *next;
 	bool moving;
 	uint32_t id;
+	void *apart;
 };
 
 struct acts {

@@ -232,7 +232,23 @@ static void long_done(void *arg, int result, uint64_t bytes)
 	act->moving = false;
 	if (!result && bytes != act->bytes)
 		result = -EBADMSG;
+	if (!result && act->kind == ACT_RECV && act->apart)
+		memcpy(act->to, act->apart, act->bytes);
 	act_done(act, result);
+}
+
+/*
+ * Of memory that no engine may write, as of constants, and of files, where it is
+ * registered a copy crosses: as it does of short messages.
+ */
+static int apart_make(struct act *act)
+{
+	act->apart = request_memory(act->request, act->bytes);
+	if (!act->apart)
+		return -ENOMEM;
+	if (act->kind == ACT_SEND)
+		memcpy(act->apart, act->from, act->bytes);
+	return 0;
 }
 
 /* Its sender waits to be told that nobody takes it. -EAGAIN: no memory for that yet. */
@@ -281,7 +297,7 @@ void refusals_free(struct bgdma_coll *coll)
 static int long_accept(struct act *act, const struct bgdma_rts *rts)
 {
 	struct bgdma_coll_group *g = act->request->group;
-	const struct bgdma_accept_attr attr = {
+	struct bgdma_accept_attr attr = {
 		.length = act->bytes, .data = act->to,
 		.done = long_done, .arg = act, .id = &act->id,
 	};
@@ -290,6 +306,12 @@ static int long_accept(struct act *act, const struct bgdma_rts *rts)
 	act->moving = true;
 	credit_owe(g, act->peer, 0);
 	ret = bgdma_rendezvous_accept(g->coll->ep, rts, &attr);
+	if (ret == -EFAULT) {
+		ret = apart_make(act);
+		attr.data = act->apart;
+		if (!ret)
+			ret = bgdma_rendezvous_accept(g->coll->ep, rts, &attr);
+	}
 	if (!ret)
 		return 0;
 	act->moving = false;
@@ -382,10 +404,10 @@ static int long_send(struct act *act)
 {
 	struct bgdma_coll_group *g = act->request->group;
 	struct partner *p = &g->partner[act->peer];
-	const struct bgdma_rendezvous_attr attr = {
+	struct bgdma_rendezvous_attr attr = {
 		.operation = g->coll->long_id, .dest = g->member[act->peer],
 		.word = act->request->word, .length = act->bytes,
-		.data = (void *)(uintptr_t)act->from,
+		.data = act->apart ? act->apart : (void *)(uintptr_t)act->from,
 		.done = long_done, .arg = act, .id = &act->id,
 	};
 	uint32_t used = p->used;
@@ -395,6 +417,12 @@ static int long_send(struct act *act)
 		return -EAGAIN;
 	act->moving = true;
 	ret = bgdma_rendezvous_send(g->coll->ep, &attr);
+	if (ret == -EFAULT && !act->apart) {
+		ret = apart_make(act);
+		attr.data = act->apart;
+		if (!ret)
+			ret = bgdma_rendezvous_send(g->coll->ep, &attr);
+	}
 	if (!ret)
 		return 0;
 	act->moving = false;
