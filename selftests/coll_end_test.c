@@ -474,4 +474,48 @@ TEST_F(coll, lc2_who_ends_in_the_middle_of_one)
 	EXPECT_TRUE(job_run(2, ends_in_the_middle, &split, -1));
 }
 
+/* ---- Where one cannot wait ------------------------------------------------ */
+
+static int broadcast_here(void *arg, uint32_t rank,
+			  const struct bgdma_packet *packet)
+{
+	struct caller *c = arg;
+	uint64_t x = 7;
+
+	(void)rank;
+	(void)packet;
+	require_is(-EDEADLK, bgdma_coll_broadcast(c->group, &x, sizeof(x), 0));
+	place(1, 1);
+	return 0;
+}
+
+/* What cannot be waited for is not begun. */
+static int runs_in_a_callback(uint32_t rank, uint32_t size, void *arg)
+{
+	struct caller c = { 0 };
+	struct bgdma_send_attr send = { .type = BGDMA_POINT_TO_POINT };
+	const struct test_operation operation = { "run", broadcast_here, 0,
+						  &send.operation };
+	uint64_t x = rank ? 0 : 9;
+
+	(void)arg;
+	require_is(0, open_with(&c, &operation, &c));
+	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
+	if (rank == 0) {
+		require_is(0, bgdma_endpoint_send(c.m.ep, &send));
+		require(until(bgdma_endpoint_progress(c.m.ep, 0) >= 0 &&
+			      load(&board->here[1])));
+	}
+	place(0, size);
+	require_is(0, bgdma_coll_broadcast(c.group, &x, sizeof(x), 0));
+	require_is(9, x);
+	return caller_close(&c);
+}
+
+TEST_F(coll, dp8_nothing_is_begun_in_a_callback)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, runs_in_a_callback, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

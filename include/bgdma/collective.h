@@ -352,7 +352,7 @@ BGDMA_API int bgdma_coll_run_sized(struct bgdma_coll_group *group,
  * @group: group
  * @what: the collective
  *
- * No signal ends it.
+ * No signal ends it. In a callback it does nothing and returns -EDEADLK.
  *
  * Thread safety: as the endpoint.
  * Return: as bgdma_coll_start() and bgdma_coll_request_wait().

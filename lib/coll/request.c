@@ -236,13 +236,23 @@ int bgdma_coll_request_wait(struct bgdma_coll_request **request,
 	return ret ? ret : request_end(request);
 }
 
+static bool at_once(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
 int bgdma_coll_run_sized(struct bgdma_coll_group *g,
 			 const struct bgdma_collective *what, size_t size)
 {
-	struct bgdma_coll_request *r;
+	struct bgdma_coll_request *r = NULL;
 	int ret;
 
-	ret = bgdma_coll_start_sized(g, what, size, &r);
+	/* Nothing is begun where it could not be waited for. */
+	ret = bgdma_endpoint_wait_until(g->coll->ep, at_once, NULL, BGDMA_SLEEP,
+					0);
+	if (!ret)
+		ret = bgdma_coll_start_sized(g, what, size, &r);
 	while (!ret && r) {
 		ret = bgdma_coll_request_wait(&r, BGDMA_SPIN_THEN_SLEEP, -1);
 		if (ret == -EINTR && r)
