@@ -192,6 +192,10 @@ void request_free(struct bgdma_coll_request *r);
 /* The request whose turn it is: the oldest that has such acts; or NULL. */
 struct bgdma_coll_request *request_oldest(const struct bgdma_coll_group *g,
 					  enum act_kind ordered);
+/* As operator_combine(); the application's own function runs as callbacks do. */
+void group_combine(const struct bgdma_coll_group *g,
+		   const struct bgdma_operator *op, const void *in, void *inout,
+		   uint64_t count);
 /* A message of a round has come, or has gone, or never will. */
 void act_done(struct act *act, int result);
 

@@ -305,7 +305,7 @@ static int result_make(const struct bgdma_coll_group *g, const struct act *act)
 		return 0;
 	memcpy(act->to, box_of(g, g->size - 1)->bytes, act->bytes);
 	for (i = g->size - 1; i--;)
-		operator_combine(act->op, box_of(g, i)->bytes, act->to, count);
+		group_combine(g, act->op, box_of(g, i)->bytes, act->to, count);
 	return 0;
 }
 
@@ -325,8 +325,9 @@ int direct_work(struct bgdma_coll_group *g)
 		d->act = NULL;
 		ret = counter_failure(g, landed);
 	} else if (over) {
-		ret = result_make(g, act);
+		/* Before the application's own function is called, which may look. */
 		d->act = NULL;
+		ret = result_make(g, act);
 	} else {
 		return 0;
 	}

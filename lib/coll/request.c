@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../attr.h"
+#include "../inside.h"
 #include "collective.h"
 
 void request_free(struct bgdma_coll_request *r)
@@ -31,6 +32,16 @@ struct bgdma_coll_request *request_oldest(const struct bgdma_coll_group *g,
 		if (r->ordered == ordered)
 			found = r;
 	return found;
+}
+
+void group_combine(const struct bgdma_coll_group *g,
+		   const struct bgdma_operator *op, const void *in, void *inout,
+		   uint64_t count)
+{
+	bool inside = endpoint_inside(g->coll->ep, true);
+
+	operator_combine(op, in, inout, count);
+	(void)endpoint_inside(g->coll->ep, inside);
 }
 
 /* ---- Rounds ------------------------------------------------------------- */
@@ -69,7 +80,7 @@ static void act_begin(struct bgdma_coll_request *r, struct act *act)
 		memcpy(act->to, act->from, act->bytes);
 		break;
 	case ACT_COMBINE:
-		operator_combine(act->op, act->from, act->to, act->bytes);
+		group_combine(r->group, act->op, act->from, act->to, act->bytes);
 		break;
 	case ACT_CALL:
 		act->call(act->to);

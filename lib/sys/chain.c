@@ -263,7 +263,7 @@ static int ways_ask(struct request *r, const struct bgdma_accept_attr *a)
 int chain_ways(struct bgdma_endpoint *ep, struct request *r,
 	       const struct bgdma_accept_attr *a)
 {
-	const bool inside = ep->inside;
+	bool inside;
 	int ret;
 
 	r->packets = r->rts.flags & RTS_PACKETS;
@@ -274,9 +274,9 @@ int chain_ways(struct bgdma_endpoint *ep, struct request *r,
 	if (!r->ways)
 		return -ENOMEM;
 	/* No progress from there: it could end the message. */
-	ep->inside = true;
+	inside = endpoint_inside(ep, true);
 	ret = ways_ask(r, a);
-	ep->inside = inside;
+	(void)endpoint_inside(ep, inside);
 	return ret;
 }
 

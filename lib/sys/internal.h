@@ -15,6 +15,7 @@
 
 #include "../attr.h"
 #include "../code.h"
+#include "../inside.h"
 #include "counters.h"
 #include "outage.h"
 #include "request.h"

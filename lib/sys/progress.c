@@ -486,6 +486,14 @@ int progress_locked(struct bgdma_endpoint *ep, unsigned int budget)
 	return (int)n;
 }
 
+bool endpoint_inside(struct bgdma_endpoint *ep, bool inside)
+{
+	bool was = ep->inside;
+
+	ep->inside = inside;
+	return was;
+}
+
 int bgdma_endpoint_progress(struct bgdma_endpoint *ep, unsigned int budget)
 {
 	int ret;
