@@ -26,12 +26,29 @@ static uint64_t word_of(uint32_t serial, uint32_t number, uint8_t check)
 	return (uint64_t)serial << 28 | (uint64_t)number << 8 | check;
 }
 
+#define WINDOW_MIN	(4 * (4096 + 128))
+#define WINDOW_MAX	(1U << 20)
+
 enum way { PIECE, GIVE, STOP, LONG, RTS, WAYS };
 
 static const char *const names[WAYS] = {
-	[PIECE] = "piece", [GIVE] = "give", [STOP] = "stop", [LONG] = "long",
-	[RTS] = "long",
+	[PIECE] = "piece", [STOP] = "stop", [LONG] = "long", [RTS] = "long",
 };
+
+/* Its name has the window, see lib/coll/credit.c. */
+static const char *give_name(const struct caller *c)
+{
+	uint64_t half = bgdma_endpoint_share(c->m.ep) / 2;
+	static char name[64];
+
+	if (half < WINDOW_MIN)
+		half = WINDOW_MIN;
+	if (half > WINDOW_MAX)
+		half = WINDOW_MAX;
+	snprintf(name, sizeof(name), "give, %u bytes for each member",
+		 (unsigned int)half);
+	return name;
+}
 
 /*
  * @times: so often
@@ -54,7 +71,8 @@ static int find_ids(struct caller *c)
 	enum way way;
 
 	for (way = 0; way < WAYS; way++)
-		require_is(0, operation_id(c, names[way],
+		require_is(0, operation_id(c, way == GIVE ? give_name(c) :
+							    names[way],
 					   way == LONG || way == RTS ?
 					   BGDMA_POINT_TO_POINT :
 					   BGDMA_COLLECTIVE, &ids[way]));

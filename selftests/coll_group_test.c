@@ -571,4 +571,26 @@ TEST_F_TIMEOUT(coll, ba1_all_fail_when_one_asks_for_nonsense, 60)
 	EXPECT_TRUE(job_run(3, nonsense, NULL, -1));
 }
 
+/* ---- Windows ------------------------------------------------------------- */
+
+/* How much a member may be ahead comes from what it has room for. */
+static int less_room(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_endpoint_attr ep = {
+		.data_bytes = rank ? 65536 : 0,
+	};
+	struct caller c = { 0 };
+
+	(void)size;
+	(void)arg;
+	require_is(-EPROTO, caller_open_as(&c, &ep));
+	return member_leave(&c.m);
+}
+
+TEST_F(coll, dp6_members_with_other_windows_are_refused)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, less_room, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

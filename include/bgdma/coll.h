@@ -33,6 +33,9 @@ struct bgdma_coll_group;
  * @ep: endpoint, not yet committed
  * @job: of the endpoint
  *
+ * Endpoints of the job have the same @data_bytes, from which it comes how much a
+ * member may be ahead of another: else the commit returns -EPROTO.
+ *
  * Return: 0; -EBUSY the endpoint is committed; what bgdma_inj_create(),
  * bgdma_rgq_create() and bgdma_operation_register() return; -EINVAL also
  * BGDMA_SUMMATION in the environment is nothing that there is; -ENOMEM.

@@ -3,6 +3,7 @@
  * The module of a process: what all of its groups share. And what a group says of itself.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +68,7 @@ static int objects_create(struct bgdma_coll *coll)
 
 static int operations_register(struct bgdma_coll *coll)
 {
+	char give[BGDMA_OPERATION_NAME_MAX];
 	const struct {
 		const char *name;
 		uint32_t flags;
@@ -82,7 +84,7 @@ static int operations_register(struct bgdma_coll *coll)
 		  BGDMA_COLLECTIVE },
 		{ "piece", 0, on_coll_piece, &coll->piece_id, BGDMA_COLLECTIVE },
 		{ "stop", 0, on_coll_stop, &coll->stop_id, BGDMA_COLLECTIVE },
-		{ "give", BGDMA_OPERATION_CONTROL, on_coll_give, &coll->give_id,
+		{ give, BGDMA_OPERATION_CONTROL, on_coll_give, &coll->give_id,
 		  BGDMA_COLLECTIVE },
 		/* As every RTS. */
 		{ "long", 0, on_coll_long, &coll->long_id, BGDMA_POINT_TO_POINT },
@@ -91,6 +93,9 @@ static int operations_register(struct bgdma_coll *coll)
 	unsigned int i;
 	int ret = 0;
 
+	/* Who would have another window is told so by the commit. */
+	snprintf(give, sizeof(give), "give, %u bytes for each member",
+		 credit_window(coll));
 	for (i = 0; !ret && i < sizeof(ops) / sizeof(ops[0]); i++) {
 		attr.name = ops[i].name;
 		attr.type = ops[i].type;

@@ -148,6 +148,8 @@ int partner_find(struct bgdma_coll *coll, uint64_t word, uint32_t rank,
 
 /* credit.c */
 bgdma_packet_fn on_coll_give;
+/* What each member may have at each other; the same at all. */
+uint32_t credit_window(const struct bgdma_coll *coll);
 /* Whether a member has no more with us than he may. */
 bool credit_held(struct bgdma_coll_group *g, struct partner *p, uint64_t bytes);
 /* Whether there is credit, and take it. @oldest: for the oldest collective. */

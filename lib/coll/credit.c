@@ -18,13 +18,18 @@
 #define RESERVE		(EAGER_MAX + MESSAGE_COST)
 #define BYTES_MASK	((1ULL << SERIAL_SHIFT) - 1)
 
-static uint32_t window(const struct bgdma_coll_group *g)
+uint32_t credit_window(const struct bgdma_coll *coll)
 {
-	uint64_t half = bgdma_endpoint_share(g->coll->ep) / 2;
+	uint64_t half = bgdma_endpoint_share(coll->ep) / 2;
 
 	if (half < WINDOW_MIN)
 		return WINDOW_MIN;
 	return half < WINDOW_MAX ? (uint32_t)half : WINDOW_MAX;
+}
+
+static uint32_t window(const struct bgdma_coll_group *g)
+{
+	return credit_window(g->coll);
 }
 
 bool credit_take(struct bgdma_coll_group *g, struct partner *p, uint64_t bytes,
