@@ -426,7 +426,7 @@ static int asked(uint32_t rank, uint32_t size, void *arg)
 	require(sum > size);
 
 	what.addends = 1ULL << 39;
-	require_is(-EMSGSIZE, bgdma_coll_run(c.group, &what));
+	require_is(-EMSGSIZE, bgdma_coll_algorithm(c.group, &what));
 	what.addends = 3;
 	what.summation = BGDMA_SUMMATION_COUNT;
 	require_is(-EINVAL, bgdma_coll_run(c.group, &what));
@@ -485,6 +485,40 @@ static int disagree(uint32_t rank, uint32_t size, void *arg)
 TEST_F(coll, dp8_members_that_sum_in_other_ways)
 {
 	EXPECT_TRUE(job_run(2, disagree, NULL, -1));
+}
+
+/* How many each gives is its own business: the others do not know of what is too much. */
+static int too_many(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_operator op = { .reduction = BGDMA_SUM,
+					   .element = BGDMA_F32 };
+	const float x = 1;
+	struct bgdma_collective what = {
+		.kind = BGDMA_ALLREDUCE, .op = &op, .count = 1, .in = &x,
+		.summation = BGDMA_SUM_FAST,
+		.addends = rank ? 1 : (1ULL << 30) + 1,
+	};
+	struct bgdma_coll_request *r;
+	struct caller c = { 0 };
+	float sum = 0;
+
+	(void)arg;
+	require_is(0, open_world(&c));
+	what.out = &sum;
+	if (rank)
+		require_is(0, bgdma_coll_start(c.group, &what, &r));
+	place(0, size);
+	if (!rank)
+		require_is(-EMSGSIZE, bgdma_coll_run(c.group, &what));
+	else
+		require_is(-EIO, bgdma_coll_request_wait(&r, BGDMA_SLEEP,
+							 (int64_t)PATIENCE_NS));
+	return caller_close(&c);
+}
+
+TEST_F(coll, dp8_one_gives_too_many)
+{
+	EXPECT_TRUE(job_run(2, too_many, NULL, -1));
 }
 
 TEST_HARNESS_MAIN

@@ -306,7 +306,7 @@ BGDMA_API int bgdma_coll_start_sized(struct bgdma_coll_group *group,
  * block is longer than BGDMA_RENDEZVOUS_MAX, or all members might have more than 2^39
  * addends for an element (of float, if fast, 2^31); -ENOMEM; -EHOSTDOWN, -EIO the group is
  * over; -ENOTCONN. After an error that only this member has the others would wait
- * for it: so all but -EINVAL and -EMSGSIZE end the group.
+ * for it: so all but -EINVAL, and -EMSGSIZE of a block, end the group.
  */
 static inline int bgdma_coll_start(struct bgdma_coll_group *group,
 				   const struct bgdma_collective *what,

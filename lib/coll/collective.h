@@ -272,6 +272,9 @@ uint32_t sum_bytes(const struct bgdma_coll_group *g,
 /* 0, -EINVAL, -EMSGSIZE; the operator was checked. */
 int sum_check(const struct bgdma_coll_group *g,
 	      const struct bgdma_collective *what);
+/* Of one that was not: whether it has too many addends, as no other member may. */
+bool sum_overflows(const struct bgdma_coll_group *g,
+		   const struct bgdma_collective *what);
 /* Whether sum_build() is to be asked for its acts. */
 bool sum_is_own(const struct bgdma_coll_group *g,
 		const struct bgdma_collective *what);

@@ -150,6 +150,9 @@ static int request_start(struct bgdma_coll_group *g,
 	if (ret)
 		return ret;
 	ret = collective_check(g, what);
+	/* How many it has is each member's own business: the others may have begun. */
+	if (ret == -EMSGSIZE && sum_overflows(g, what))
+		coll_stop(g, ret);
 	if (ret)
 		return ret;
 	r = calloc(1, sizeof(*r));

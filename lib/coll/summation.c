@@ -127,6 +127,13 @@ int sum_check(const struct bgdma_coll_group *g,
 	return addends > most / g->size ? -EMSGSIZE : 0;
 }
 
+bool sum_overflows(const struct bgdma_coll_group *g,
+		   const struct bgdma_collective *what)
+{
+	return what->kind >= BGDMA_REDUCE && !operator_check(what->op) &&
+	       sum_check(g, what) == -EMSGSIZE;
+}
+
 int sum_default(uint32_t *summation)
 {
 	static const char *const name[BGDMA_SUMMATION_COUNT] = {
