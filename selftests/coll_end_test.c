@@ -91,13 +91,15 @@ TEST_F(coll, dp8_what_makes_no_sense)
 	EXPECT_TRUE(job_run(3, bad_calls, NULL, -1));
 }
 
-/* One member means another operator, kind, size or root: nobody gets a sum. */
+#define CUT	65536	/* bytes that a ring passes on at a time */
+
+/* One member means another operator, kind or size: nobody gets a sum. */
 static int other_meaning(uint32_t rank, uint32_t size, void *arg)
 {
 	struct bgdma_operator op = sum;
 	struct bgdma_collective what = { .kind = BGDMA_ALLREDUCE, .op = &op,
 					 .count = 100 };
-	uint64_t data[RANKS_MAX * 100] = { 0 };
+	static uint64_t data[3 * CUT / sizeof(uint64_t)];
 	const int *which = arg;
 	struct caller c = { 0 };
 	int ret;
@@ -112,6 +114,11 @@ static int other_meaning(uint32_t rank, uint32_t size, void *arg)
 		what.count = *which == 2 ? 99 : 100;
 		what.kind = *which == 3 ? BGDMA_SCAN : BGDMA_ALLREDUCE;
 		what.algorithm = *which == 4 ? BGDMA_TREE : 0;
+	}
+	if (*which == 5) {
+		what.kind = BGDMA_BROADCAST;
+		what.algorithm = BGDMA_RING;
+		what.bytes = (rank ? 2 : 3) * CUT;
 	}
 	ret = bgdma_coll_run(c.group, &what);
 	require(ret == -EBADMSG || ret == -EIO);
@@ -129,8 +136,35 @@ TEST_F(coll, dp8_members_that_do_not_mean_the_same)
 	int *which = shared(sizeof(*which));
 
 	partition_new("4x2x1", "");
-	for (*which = 0; *which < 5; ++*which)
+	for (*which = 0; *which < 6; ++*which)
 		EXPECT_TRUE(job_run(4, other_meaning, which, -1));
+}
+
+/* Each takes itself for the root: nobody waits, but what comes is for none of these. */
+static int two_roots(uint32_t rank, uint32_t size, void *arg)
+{
+	struct caller c = { 0 };
+	uint64_t x = rank;
+	int i, ret = 0;
+
+	(void)arg;
+	require_is(0, open_world(&c));
+	place(0, size);
+	for (i = 0; !ret && i < 100; i++) {
+		ret = bgdma_coll_broadcast(c.group, &x, sizeof(x), rank);
+		(void)bgdma_endpoint_wait(c.m.ep, 10000000);
+	}
+	require(ret == -EBADMSG || ret == -EIO);
+	bgdma_coll_group_destroy(c.group);
+	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
+	require_is(0, bgdma_coll_allreduce(c.group, NULL, &x, 1, &sum));
+	return caller_close(&c);
+}
+
+TEST_F(coll, dp8_members_that_mean_two_roots)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, two_roots, NULL, -1));
 }
 
 /* ---- Deaths ------------------------------------------------------------- */

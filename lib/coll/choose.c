@@ -384,6 +384,9 @@ uint64_t collective_sum(const struct bgdma_coll_group *g,
 
 	if (is_rooted(what))
 		sum = mix(sum, what->root);
+	/* Of other kinds a member may have blocks of its own. */
+	if (what->kind == BGDMA_BROADCAST)
+		sum = mix(sum, what->bytes);
 	if (is_reduction(what)) {
 		sum = mix(sum, operator_bytes(what->op));
 		sum = mix(sum, what->counts ? 0 : what->count);

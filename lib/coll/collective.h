@@ -167,6 +167,8 @@ void coll_late(struct bgdma_coll_group *g);
 bgdma_packet_fn on_coll_piece, on_coll_long;
 void act_send(struct act *act);
 void act_recv(struct act *act);
+/* Whether something is kept that came for this collective, or one that is over. */
+bool pieces_left(const struct bgdma_coll_group *g, uint64_t word);
 /* What waits for credit or room. */
 void sends_go(struct bgdma_coll_group *g, uint32_t number);
 /* Another collective is the oldest: what of it waits behind others is tried. */

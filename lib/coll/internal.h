@@ -128,6 +128,7 @@ struct step {
  * @packets: that others get and run in our name: for nobody else
  * @replies: that the sink has to count
  * @partner: what goes between us and each member, by number (collective.h)
+ * @earlies: messages that came before anybody asked for them
  * @place: number of a member, by rank in the job, or BGDMA_STRANGER
  * @requests: collectives that are under way
  * @collectives: that have begun
@@ -162,6 +163,7 @@ struct bgdma_coll_group {
 	int error;
 	int64_t replies;
 	struct partner *partner;
+	uint32_t earlies;
 	uint32_t *place;
 	struct bgdma_coll_request *requests;
 	uint32_t collectives, stop_told;

@@ -31,6 +31,9 @@ static struct act *acts_take(struct acts *list)
 	return act;
 }
 
+/* Collectives that are over whose messages are known as theirs. */
+#define PAST	65536U
+
 static bool same_collective(uint64_t a, uint64_t b)
 {
 	return a >> CHECK_BITS == b >> CHECK_BITS;
@@ -65,7 +68,8 @@ static struct early *early_find(struct partner *p, uint64_t word)
 	return e;
 }
 
-static void early_take(struct partner *p, struct early *e)
+static void early_take(struct bgdma_coll_group *g, struct partner *p,
+		       struct early *e)
 {
 	struct early **link = &p->early, *before = NULL;
 
@@ -76,16 +80,18 @@ static void early_take(struct partner *p, struct early *e)
 	*link = e->next;
 	if (p->early_last == e)
 		p->early_last = before;
+	g->earlies--;
 }
 
-static void early_free(struct partner *p, struct early *e)
+static void early_free(struct bgdma_coll_group *g, struct partner *p,
+		       struct early *e)
 {
-	early_take(p, e);
+	early_take(g, p, e);
 	free(e);
 }
 
-static struct early *early_add(struct partner *p, uint64_t word,
-			       uint64_t length, uint64_t bytes)
+static struct early *early_add(struct bgdma_coll_group *g, struct partner *p,
+			       uint64_t word, uint64_t length, uint64_t bytes)
 {
 	struct early *e = calloc(1, sizeof(*e) + bytes);
 
@@ -98,7 +104,39 @@ static struct early *early_add(struct partner *p, uint64_t word,
 	else
 		p->early = e;
 	p->early_last = e;
+	g->earlies++;
 	return e;
+}
+
+/*
+ * Whether a message is of a collective that is over here: that had all it asked for,
+ * so its sender means another. Numbers come round again: one that is not just behind
+ * is of somebody far ahead.
+ */
+static bool is_past(const struct bgdma_coll_group *g, uint64_t word)
+{
+	uint32_t number = (uint32_t)(word >> CHECK_BITS) & NUMBER_MASK;
+	const struct bgdma_coll_request *r = g->requests;
+
+	if (((g->collectives - 1 - number) & NUMBER_MASK) > PAST)
+		return false;
+	while (r && !same_collective(r->word, word))
+		r = r->next;
+	return !r;
+}
+
+/* The first of each is enough: what is behind others is looked at when they are gone. */
+bool pieces_left(const struct bgdma_coll_group *g, uint64_t word)
+{
+	const struct early *e;
+	uint32_t i;
+
+	for (i = 0; g->earlies && i < g->size; i++) {
+		e = g->partner[i].early;
+		if (e && (same_collective(e->word, word) || is_past(g, e->word)))
+			return true;
+	}
+	return false;
 }
 
 /* ---- What comes --------------------------------------------------------- */
@@ -147,7 +185,7 @@ static void piece_end(struct bgdma_coll_group *g, struct partner *p)
 			return;
 		if (length)
 			memcpy(act->to, e->bytes, length);
-		early_free(p, e);
+		early_free(g, p, e);
 	}
 	credit_owe(g, number, length);
 	act_done(act, 0);
@@ -169,9 +207,9 @@ static int piece_begin(struct bgdma_coll_group *g, struct partner *p,
 			return nonsense(g);
 		p->to = act->to;
 	} else {
-		if (direct_is(g, word))
+		if (direct_is(g, word) || is_past(g, word))
 			return nonsense(g);
-		p->arriving = early_add(p, word, length, length);
+		p->arriving = early_add(g, p, word, length, length);
 		if (!p->arriving) {
 			coll_stop(g, -ENOMEM);
 			return -ENOENT;
@@ -347,7 +385,11 @@ int on_coll_long(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	act = recv_find(p, rts.word);
 	if (act && act->request->word == rts.word && act->bytes == rts.length)
 		return long_accept(act, &rts);
-	e = act ? NULL : early_add(p, rts.word, rts.length, 0);
+	if (!act && is_past(g, rts.word)) {
+		ret = nonsense(g);
+		return long_refuse(coll, &rts) ? -EAGAIN : ret;
+	}
+	e = act ? NULL : early_add(g, p, rts.word, rts.length, 0);
 	if (!e) {
 		if (act)
 			act_done(act, -EBADMSG);
@@ -376,7 +418,7 @@ void act_recv(struct act *act)
 	if (e->word != act->request->word || e->length != act->bytes) {
 		act_done(act, -EBADMSG);
 	} else if (e->is_long) {
-		early_take(p, e);
+		early_take(g, p, e);
 		if (long_accept(act, &e->rts))
 			refusal_add(g->coll, e);
 		else
@@ -386,7 +428,7 @@ void act_recv(struct act *act)
 	} else {
 		if (e->length)
 			memcpy(act->to, e->bytes, e->length);
-		early_free(p, e);
+		early_free(g, p, e);
 		credit_owe(g, act->peer, act->bytes);
 		act_done(act, 0);
 	}
@@ -572,7 +614,7 @@ static void partner_drop(struct bgdma_coll_group *g, struct partner *p)
 	while ((e = p->early)) {
 		if (e->claimed)
 			claimed = e->claimed;
-		early_take(p, e);
+		early_take(g, p, e);
 		if (e->is_long && long_refuse(g->coll, &e->rts))
 			refusal_add(g->coll, e);
 		else

@@ -114,8 +114,12 @@ static void request_run(struct bgdma_coll_request *r)
 			 r->at < r->count);
 	}
 	r->running = false;
-	if (!r->pending && (r->result || r->at == r->count))
-		request_over(r);
+	if (r->pending || (!r->result && r->at < r->count))
+		return;
+	/* It has all that it asked for: who sent more means another one. */
+	if (bgdma_unlikely(!r->result && pieces_left(r->group, r->word)))
+		coll_stop(r->group, -EBADMSG);
+	request_over(r);
 }
 
 void act_done(struct act *act, int result)
