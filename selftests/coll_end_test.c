@@ -607,4 +607,44 @@ TEST_F(coll, dp8_an_own_operator_that_makes_progress)
 	EXPECT_TRUE(job_run(2, own_looks, NULL, -1));
 }
 
+/* ---- Many that are announced ---------------------------------------------- */
+
+#define AHEAD	7000U		/* times five: more than can be under way */
+#define LENGTH	5000U
+
+static int announces_all(uint32_t rank, uint32_t size, void *arg)
+{
+	/* So much room that no window ends it before. */
+	const struct bgdma_endpoint_attr ep = { .data_bytes = 16U << 20 };
+	static struct bgdma_coll_request *r[AHEAD];
+	static char data[LENGTH];
+	struct bgdma_collective what = {
+		.kind = BGDMA_BROADCAST, .algorithm = BGDMA_LINEAR,
+		.out = data, .bytes = LENGTH,
+	};
+	struct caller c = { 0 };
+	uint32_t i;
+
+	(void)arg;
+	require_is(0, caller_open_as(&c, &ep));
+	require_is(0, bgdma_coll_split(c.coll, NULL, &c.group));
+	for (i = 0; !rank && i < AHEAD; i++)
+		require_is(0, bgdma_coll_start(c.group, &what, &r[i]));
+	place(0, size);
+	for (i = 0; i < AHEAD; i++) {
+		if (rank)
+			require_is(0, bgdma_coll_run(c.group, &what));
+		else
+			require_is(0, bgdma_coll_request_wait(&r[i],
+							      BGDMA_SLEEP, -1));
+	}
+	return caller_close(&c);
+}
+
+TEST_F_TIMEOUT(coll, dp8_lc6_more_announced_than_can_be_under_way, 300)
+{
+	partition_new("3x2x1", "");
+	EXPECT_TRUE(job_run(6, announces_all, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

@@ -80,6 +80,7 @@ struct memory {
  * @word: of its messages
  * @at: the next act
  * @pending: messages of this round that are under way
+ * @moving: of these, rendezvous that this member began
  * @ordered: ACT_ENGINES or ACT_DIRECT, of which it has some: those of a group go one
  *	after the other; else 0
  * @waiting: such an act, until it is its turn
@@ -94,7 +95,7 @@ struct bgdma_coll_request {
 	uint64_t word;
 	struct act *act;
 	uint32_t count, room, at;
-	uint32_t pending;
+	uint32_t pending, moving;
 	struct memory *memory;
 	enum act_kind ordered;
 	struct act *waiting;

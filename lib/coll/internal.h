@@ -191,6 +191,7 @@ struct bgdma_coll {
 	bool late;		/* some group is */
 	struct early *refusals;	/* that there was no memory for */
 	bool refusing;		/* nor for one of a packet, which is offered again */
+	uint32_t moving;	/* rendezvous that members began */
 	uint32_t summation;	/* that is asked for where none is */
 };
 

@@ -268,6 +268,10 @@ static void long_done(void *arg, int result, uint64_t bytes)
 	if (!bgdma_endpoint_peer(act->request->group->coll->ep, 0))
 		return;
 	act->moving = false;
+	if (act->kind == ACT_SEND) {
+		act->request->moving--;
+		act->request->group->coll->moving--;
+	}
 	if (!result && bytes != act->bytes)
 		result = -EBADMSG;
 	if (!result && act->kind == ACT_RECV && act->apart)
@@ -442,6 +446,26 @@ static bool is_oldest(const struct act *act)
 	return !act->request->next;
 }
 
+/*
+ * What one rendezvous takes another gives back: it is tried again, now and then, until
+ * there is none. But the oldest waits for none of later ones, which may wait for it.
+ */
+static bool short_of_room(const struct act *act, int error)
+{
+	const struct bgdma_coll_request *r = act->request;
+
+	if (error != -ENOMEM && error != -ENOSPC && error != -ENOBUFS)
+		return false;
+	return is_oldest(act) ? r->moving : r->group->coll->moving;
+}
+
+static void sent_long(struct act *act)
+{
+	act->moving = true;
+	act->request->moving++;
+	act->request->group->coll->moving++;
+}
+
 static int long_send(struct act *act)
 {
 	struct bgdma_coll_group *g = act->request->group;
@@ -457,7 +481,6 @@ static int long_send(struct act *act)
 
 	if (!credit_take(g, p, 0, is_oldest(act)))
 		return -EAGAIN;
-	act->moving = true;
 	ret = bgdma_rendezvous_send(g->coll->ep, &attr);
 	if (ret == -EFAULT && !act->apart) {
 		ret = apart_make(act);
@@ -465,10 +488,13 @@ static int long_send(struct act *act)
 		if (!ret)
 			ret = bgdma_rendezvous_send(g->coll->ep, &attr);
 	}
-	if (!ret)
+	if (!ret) {
+		sent_long(act);
 		return 0;
-	act->moving = false;
+	}
 	p->used = used;
+	if (short_of_room(act, ret))
+		ret = -EAGAIN;
 	if (ret == -EAGAIN)
 		coll_late(g);
 	return ret;
