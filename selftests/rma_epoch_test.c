@@ -144,6 +144,37 @@ TEST(ep1_exclusive_and_shared)
 	EXPECT_TRUE(job_run(3, limitation, NULL, -1));
 }
 
+#define REFUSALS	5000
+
+/* A refusal, whenever it comes, is none that was not seen. */
+static int refused(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, accessor_open(&a));
+	if (rank == 0)
+		require_is(0, bgdma_epoch_begin(a.window, 2, 1,
+						BGDMA_EPOCH_EXCLUSIVE, &e));
+	require_is(0, meet(&a));
+	for (i = 0; rank == 1 && i < REFUSALS; i++)
+		require_is(-EBUSY, bgdma_epoch_begin(a.window, 2, 1,
+						     BGDMA_EPOCH_REFUSE, &e));
+	require_is(0, meet(&a));
+	if (rank == 0)
+		require_is(0, bgdma_epoch_close(e));
+	return accessor_close(&a);
+}
+
+TEST(ep1_who_is_refused_is_never_let_in)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, refused, NULL, -1));
+}
+
 /*
  * All want the window of rank 0 for themselves, and count in it without
  * atomics: by get, add and put.

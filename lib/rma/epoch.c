@@ -79,20 +79,29 @@ void epoch_clear_hits(struct bgdma_rma_epoch *e)
 		bgdma_endpoint_wake(e->rma->ep);
 }
 
-/* The error comes first, then what a transfer had left is taken off. */
+/*
+ * The error comes first, then what a transfer had left is taken off: who sees nothing
+ * left looks for it after that, however often it was not there before.
+ */
+static bool sync_is_over(struct bgdma_rma_epoch *e)
+{
+	if (bgdma_counter_read(e->sync) > 0)
+		return false;
+	(void)epoch_counter_fails(e, e->sync);
+	return true;
+}
+
 static bool sync_there(void *arg)
 {
 	struct bgdma_rma_epoch *e = arg;
 
-	if (bgdma_likely(bgdma_counter_read(e->sync) <= 0)) {
-		(void)epoch_counter_fails(e, e->sync);
+	if (bgdma_likely(sync_is_over(e)))
 		return true;
-	}
 	rma_channel_repair(e->ch);
 	if (epoch_is_lost(e) || epoch_counter_fails(e, e->sync))
 		return true;
 	epoch_clear_hits(e);
-	return bgdma_counter_read(e->sync) <= 0;
+	return sync_is_over(e);
 }
 
 /*

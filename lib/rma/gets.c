@@ -98,9 +98,20 @@ static void doubt(struct bgdma_rma_epoch *e)
 }
 
 /*
- * The error comes first, then what a transfer had left is taken off. One that failed
- * is off the counter; those behind it were dropped, or have begun and come yet: a
- * mark tells.
+ * The error comes first, then what a transfer had left is taken off: who sees nothing
+ * left looks for it after that, however often it was not there before.
+ */
+static bool all_done(const struct gets_wait *w)
+{
+	if (!gets_done(w->epoch, w->gets))
+		return false;
+	(void)fails(w->epoch);
+	return true;
+}
+
+/*
+ * One that failed is off the counter; those behind it were dropped, or have begun and
+ * come yet: a mark tells.
  */
 bool gets_over(const struct gets_wait *w)
 {
@@ -108,10 +119,8 @@ bool gets_over(const struct gets_wait *w)
 
 	if (bgdma_unlikely(e->serial != w->serial))
 		return true;
-	if (bgdma_likely(gets_done(e, w->gets))) {
-		(void)fails(e);
+	if (bgdma_likely(all_done(w)))
 		return true;
-	}
 	rma_channel_repair(e->ch);
 	if (epoch_is_lost(e)) {
 		e->gets_done = e->gets;
@@ -130,5 +139,5 @@ bool gets_there(void *arg)
 	if (bgdma_likely(gets_over(w)))
 		return true;
 	epoch_clear_hits(e);
-	return gets_done(e, w->gets);
+	return all_done(w);
 }
