@@ -469,8 +469,11 @@ static void descriptor_failed(struct bgdma_endpoint *ep,
 	/* A message's own function tells of it. */
 	r = sent->token ? request_find(ep, sent->token & TOKEN_MASK, sent->rank,
 				       sent->token & SENT_TARGET) : NULL;
-	/* Nor is anybody missing what we wanted to ask the dead. */
-	if (!r && (sent->op || !gone))
+	/*
+	 * Nor is anybody missing what we wanted to ask the dead, whose messages may have
+	 * given back the memory that it would have been about.
+	 */
+	if (!r && (sent->op || !(gone || ep->peer[sent->rank].down)))
 		endpoint_trouble(ep, &info);
 	if (gone)
 		endpoint_peer_down(ep, sent->rank);
