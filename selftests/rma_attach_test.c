@@ -184,6 +184,15 @@ static int flood(struct forger *f)
 	return 0;
 }
 
+/* Rank 1 has the window of rank 0, and looks at nothing until that has attached. */
+static int locked_meanwhile(struct accessor *a, int *stage)
+{
+	require_is(0, bgdma_window_lock(a->window, 0, 0));
+	store(stage, 1);
+	require(until(load(stage) == 2));
+	return 0;
+}
+
 /*
  * Rank 1 is told of what rank 0 attaches behind many packets; or hears after that of the
  * end of what was there before, as of another thread which was slower.
@@ -220,9 +229,7 @@ static int behind(uint32_t rank, uint32_t size, void *arg)
 	} else {
 		put = access_at(&a, 0, 100, (uintptr_t)memory);
 		mark(a.local, 100, 7);
-		require_is(0, bgdma_window_lock(a.window, 0, 0));
-		store(&what->stage, 1);
-		require(until(load(&what->stage) == 2));
+		require_is(0, locked_meanwhile(&a, &what->stage));
 		require_is(0, bgdma_window_put(a.window, 0, &put));
 		require_is(0, bgdma_window_unlock(a.window, 0));
 	}
@@ -250,7 +257,7 @@ TEST(window_that_grew_anew_before_it_shrank)
 }
 
 struct refusal {
-	uint32_t stage;
+	int stage;
 	bool taken;		/* rank 1's: it takes the packet */
 };
 
@@ -300,9 +307,7 @@ static int behind_refused(uint32_t rank, uint32_t size, void *arg)
 		put = access_at(&a, 0, 100, (uintptr_t)memory);
 		nowhere = access_at(&a, 0, 100, (uintptr_t)memory + WINDOW);
 		mark(a.local, 100, 9);
-		require_is(0, bgdma_window_lock(a.window, 0, 0));
-		store(&r->stage, 1);
-		require(until(load(&r->stage) == 2));
+		require_is(0, locked_meanwhile(&a, &r->stage));
 		require_is(-EAGAIN, bgdma_window_put(a.window, 0, &put));
 		require_is(-EAGAIN, bgdma_window_put(a.window, 0, &nowhere));
 		r->taken = true;
