@@ -13,6 +13,7 @@
 
 #include "../bgdma.h"
 #include "counter.h"
+#include "engine.h"
 #include "group.h"
 
 static int bgdma_slot_counter(struct bgdma_ctx *ctx, unsigned int kind,
@@ -229,6 +230,7 @@ int bgdma_group_unbind(struct bgdma_ctx *ctx, u32 number)
 	if (!found)
 		return -ENOENT;
 	synchronize_rcu();
+	bgdma_freeze_others(ctx);
 	bgdma_group_release(ctx, found);
 	kvfree(found);
 	return 0;

@@ -61,6 +61,10 @@ u32 bgdma_follow_run(struct bgdma_follow *follow);
 void bgdma_engine_arm_timer(struct bgdma_engine *e);
 bool bgdma_streams_expire(struct bgdma_engine *e);
 
+/* freeze.c */
+void bgdma_freeze_region(struct bgdma_ctx *ctx, u32 handle);
+void bgdma_freeze_others(struct bgdma_ctx *ctx);
+
 /*
  * The locks of the polled contexts and of the waiting streams are everybody's,
  * the lists as long as users like: so many entries in one hold.

@@ -40,6 +40,9 @@ struct bgdma_partition;
  * @ended: of one with a tx: those that it has begun have ended, but for what is on
  *	its way and the one that it is at
  * @flush: of one with a tx: a run is over, what is ready goes on its way
+ * @freeze: of one with a tx, owned: what was sent of a region, or with BGDMA_NONE of any,
+ *	is from now on as it is now; true: some of it may be looked at on this machine until
+ *	a grace period has passed. May sleep
  * @end: of one with a tx: it was killed, nothing of it is on its way any more
  * @left: a context is gone, with all of its streams; or NULL
  * @turn: of one of BGDMA_KIND_FLOW: bytes to deliver at most; what is left of them
@@ -74,6 +77,7 @@ struct bgdma_fabric_ops {
 	void (*drop)(struct bgdma_stream *s);
 	void (*ended)(struct bgdma_stream *s);
 	void (*flush)(struct bgdma_stream *s);
+	bool (*freeze)(struct bgdma_stream *s, u32 region);
 	void (*end)(struct bgdma_stream *s);
 	void (*left)(struct bgdma_ctx *ctx);
 	long (*turn)(struct bgdma_stream *s, long budget);

@@ -12,6 +12,7 @@
 
 #include "../bgdma.h"
 #include "busy.h"
+#include "engine.h"
 
 #define BGDMA_REGION_RIGHTS	(BGDMA_RIGHT_READ | BGDMA_RIGHT_WRITE | \
 				 BGDMA_RIGHT_FETCH | BGDMA_RIGHT_ATOMIC | \
@@ -401,6 +402,7 @@ int bgdma_revoke(struct bgdma_ctx *ctx, u32 id)
 	if (!bgdma_grants_each(ctx, id, bgdma_revoke_at))
 		return -ENOENT;
 	synchronize_rcu();
+	bgdma_freeze_others(ctx);
 	/* Not before: an epoch may have begun under the grant meanwhile. */
 	bgdma_gates_recheck(ctx);
 	return 0;

@@ -13,14 +13,15 @@
 
 #include "../bgdma.h"
 #include "busy.h"
+#include "engine.h"
 #include "region.h"
 
 #define BGDMA_PIN_CHUNK		512UL	/* pages between looks at signals */
 #define BGDMA_LOCAL_RIGHTS	(BGDMA_LOCAL_READ | BGDMA_LOCAL_WRITE)
 
 /*
- * A page is charged once per region. The limit is the user's, as with
- * io_uring and AF_XDP, so that many processes do not get many limits.
+ * A page is charged once per region, whatever it is part of. The limit is the user's,
+ * as with io_uring and AF_XDP, so that many processes do not get many limits.
  */
 static int bgdma_charge(struct bgdma_region *region)
 {
@@ -324,10 +325,9 @@ void bgdma_region_publish(struct bgdma_ctx *ctx, struct bgdma_region *region)
 	mutex_unlock(&ctx->map_lock);
 }
 
+/* Nobody uses it. */
 static void bgdma_region_destroy(struct bgdma_region *region)
 {
-	bgdma_busy_put(&region->busy);
-	bgdma_busy_wait(&region->busy);
 	bgdma_gate_free(region);
 	if (region->mem.nr) {
 		bgdma_shm_free(&region->mem);
@@ -340,6 +340,13 @@ static void bgdma_region_destroy(struct bgdma_region *region)
 	kfree_rcu(region, rcu);
 }
 
+/* Nobody finds it any more; those that did have ended when this returns. */
+static void bgdma_region_quiesce(struct bgdma_region *region)
+{
+	bgdma_busy_put(&region->busy);
+	bgdma_busy_wait(&region->busy);
+}
+
 /**
  * bgdma_region_abandon() - undo the creation of a region
  * @ctx: owner
@@ -348,6 +355,7 @@ static void bgdma_region_destroy(struct bgdma_region *region)
 void bgdma_region_abandon(struct bgdma_ctx *ctx, struct bgdma_region *region)
 {
 	xa_erase(&ctx->regions, BGDMA_HANDLE_SLOT(region->handle));
+	bgdma_region_quiesce(region);
 	bgdma_region_destroy(region);
 }
 
@@ -396,6 +404,8 @@ int bgdma_region_free(struct bgdma_ctx *ctx, u32 handle)
 		return -ENOENT;
 	/* After the erasure, before the grace period: bgdma_region_find(). */
 	smp_store_release(&ctx->regions_serial, bgdma_regions_serial());
+	bgdma_region_quiesce(region);
+	bgdma_freeze_region(ctx, handle);
 	bgdma_region_destroy(region);
 	return 0;
 }
@@ -411,6 +421,7 @@ void bgdma_regions_free(struct bgdma_ctx *ctx)
 
 	xa_for_each(&ctx->regions, index, region) {
 		xa_erase(&ctx->regions, index);
+		bgdma_region_quiesce(region);
 		bgdma_region_destroy(region);
 		cond_resched();
 	}

@@ -14,6 +14,7 @@
 #ifndef _BGDMA_FLOW_H
 #define _BGDMA_FLOW_H
 
+#include <linux/etherdevice.h>
 #include <linux/hashtable.h>
 #include <linux/hrtimer.h>
 #include <linux/skbuff.h>
@@ -517,6 +518,8 @@ void bgdma_ghosts_gone(struct bgdma_flows *flows, u64 kernel, bool bye,
 void bgdma_ghosts_none(struct bgdma_flows *flows);
 
 /* frame.c */
+/* Room for what any device wants in front. */
+#define BGDMA_FRAME_BEFORE	(MAX_HEADER + ETH_HLEN)
 /* Smaller pieces are copied: that takes less than a reference. */
 #define BGDMA_REFER_MIN		512
 struct sk_buff *bgdma_frame_new(u32 room);
@@ -535,6 +538,20 @@ void bgdma_frame_finish(struct bgdma_ether *ether, struct sk_buff *skb);
 bool bgdma_frame_intact(struct sk_buff *skb);
 void bgdma_frame_send(struct bgdma_ether *ether, struct sk_buff *skb);
 struct bgdma_room bgdma_frame_room(const struct bgdma_ether *ether);
+
+/* twin.c */
+bool bgdma_frame_borrows(const struct sk_buff *skb);
+u32 bgdma_frame_head(const struct sk_buff *skb);
+struct sk_buff *bgdma_frame_twin(u32 head, u32 payload, gfp_t gfp);
+bool bgdma_frame_fill(struct sk_buff *twin, const struct sk_buff *skb);
+struct sk_buff *bgdma_frame_own(struct sk_buff *skb);
+int bgdma_frames_own(struct sk_buff_head *queue, bool apart);
+void bgdma_frame_take_back(struct sk_buff *skb);
+bool bgdma_frame_taken_back(const struct sk_buff *skb);
+
+/* freeze.c */
+bool bgdma_tx_freeze(struct bgdma_tx *tx, u32 region);
+bool bgdma_remote_freeze(struct bgdma_stream *s, u32 region);
 
 /* patience.c */
 bool bgdma_patience_has(const struct bgdma_stream *s);

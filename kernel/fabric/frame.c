@@ -6,7 +6,7 @@
  * its skb; payload is in fragments, by reference to the pages of a region, or in a
  * page of ours; what a kernel itself says is behind the head, so that it needs no page.
  * The first sending is a clone; whatever is sent again is a copy, since the owner of
- * the pages may have been told that they are his again.
+ * the pages may have been told that they are his again (freeze.c).
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
@@ -15,9 +15,6 @@
 #include "../engine/copy.h"
 #include "flow.h"
 #include "sum.h"
-
-/* Room for what any device wants in front. */
-#define BGDMA_FRAME_BEFORE	(MAX_HEADER + ETH_HLEN)
 
 static struct bgdma_frame *bgdma_frame_of(const struct sk_buff *skb)
 {

@@ -388,10 +388,13 @@ static int bgdma_remote_go(struct bgdma_stream *s,
  */
 bool bgdma_remote_tx(struct bgdma_stream *s)
 {
-	s->tx = bgdma_tx_new(s->ctx->partition->ether, s);
-	if (!s->tx)
+	struct bgdma_tx *tx = bgdma_tx_new(s->ctx->partition->ether, s);
+
+	if (!tx)
 		return false;
-	s->tx->tag = bgdma_remote_tag(s);
+	tx->tag = bgdma_remote_tag(s);
+	/* Others ask whether there is one: bgdma_streams_freeze(). */
+	WRITE_ONCE(s->tx, tx);
 	/* From now on a fence is one. */
 	bgdma_good_forget(s);
 	return true;

@@ -181,6 +181,9 @@ static bool bgdma_rx_keep(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 		kfree_skb(skb);
 		return false;
 	}
+	/* It may do so for long: its pages are somebody's. */
+	if (unlikely(test_bit(BGDMA_STREAM_PARKED, &flow->s.flags)))
+		skb = bgdma_frame_own(skb);
 	/* A socket that it came from would keep its namespace, and that this flow. */
 	skb_orphan(skb);
 	bgdma_rx_kept(flow, skb->truesize);
@@ -388,6 +391,8 @@ static void bgdma_rx_let_go(struct bgdma_rx_flow *flow)
 		flow->checked = false;
 	}
 unlock:
+	/* What waits is kept as it is: its pages are somebody's. */
+	bgdma_rx_kept(flow, bgdma_frames_own(&flow->queue, flow->apart));
 	spin_unlock(&flow->lock);
 }
 
@@ -480,6 +485,15 @@ static bool bgdma_rx_halted(const struct bgdma_stream *s)
 				      BIT(BGDMA_STREAM_WANTED));
 }
 
+/* Is it as it was sent? Of one of which some was delivered that was looked at. */
+static bool bgdma_rx_good_still(const struct bgdma_rx_flow *flow,
+				struct sk_buff *skb)
+{
+	if (!bgdma_rx_begun(flow) && unlikely(bgdma_frame_taken_back(skb)))
+		return false;
+	return flow->checked || bgdma_frame_intact(skb);
+}
+
 /**
  * bgdma_rx_turn() - deliver what has arrived
  * @s: of a flow, owned
@@ -497,7 +511,7 @@ long bgdma_rx_turn(struct bgdma_stream *s, long budget)
 		bgdma_rx_resume(flow);
 	while (budget > 0 && !bgdma_rx_halted(s) &&
 	       (skb = bgdma_rx_first(flow))) {
-		if (!flow->checked && !bgdma_frame_intact(skb)) {
+		if (!bgdma_rx_good_still(flow, skb)) {
 			bgdma_rx_done(flow, skb, false);
 			continue;
 		}

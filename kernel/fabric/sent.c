@@ -353,11 +353,22 @@ void bgdma_sent_unanswered(struct bgdma_tx *tx, u32 rank, u32 code)
 	}
 }
 
+/* Nobody knows what becomes of it. */
+static void bgdma_sent_cancel(struct bgdma_tx *tx, struct bgdma_sent *sent)
+{
+	u32 all = bgdma_desc_counts(&sent->desc);
+
+	sent->code = BGDMA_E_CANCELLED;
+	sent->offset = all - min(all, sent->left);
+	sent->bound = le32_to_cpu(sent->desc.length);
+}
+
 /**
  * bgdma_sent_orphan() - nobody sees any more how transfers end
  * @tx: of a stream that ends
  *
- * What gates were asked they may have all the same, and answer.
+ * Their counters show that. What gates were asked they may have all the same, and
+ * answer.
  *
  * Context: tx.lock held.
  */
@@ -369,11 +380,17 @@ void bgdma_sent_orphan(struct bgdma_tx *tx)
 	lockdep_assert_held(&tx->lock);
 	for (i = tx->tail; i != tx->head; i++) {
 		sent = bgdma_sent_at(tx, i);
-		if (!sent->asked || sent->ended)
+		if (sent->ended || sent->marked)
 			continue;
-		tx->acker = bgdma_way_kernel(tx->ether,
-					     le32_to_cpu(sent->desc.dst_rank));
-		bgdma_asked_ended(tx, sent);
+		if (sent->asked && !sent->code) {
+			tx->acker = bgdma_way_kernel(tx->ether,
+						     le32_to_cpu(sent->desc.dst_rank));
+			bgdma_asked_ended(tx, sent);
+			sent->asked = 0;
+		}
+		if (!sent->code)
+			bgdma_sent_cancel(tx, sent);
+		bgdma_sent_mark(tx, sent);
 	}
 }
 

@@ -161,6 +161,7 @@ const struct bgdma_fabric_ops bgdma_ether_fabric = {
 	.drop = bgdma_remote_drop,
 	.ended = bgdma_remote_ended,
 	.flush = bgdma_tx_turn,
+	.freeze = bgdma_remote_freeze,
 	.end = bgdma_remote_killed,
 	.left = bgdma_parting_left,
 	.turn = bgdma_rx_turn,

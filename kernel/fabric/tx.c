@@ -593,7 +593,7 @@ bool bgdma_tx_quiet(const struct bgdma_tx *tx)
  * bgdma_tx_orphan() - a stream is no more
  * @tx: of the stream
  *
- * What was sent still arrives, if the other side takes it soon.
+ * What was sent still arrives, if the other side takes it soon: as it is now.
  *
  * Context: may sleep.
  */
@@ -604,6 +604,9 @@ void bgdma_tx_orphan(struct bgdma_tx *tx)
 	/* From here on it may be over at any time. */
 	kref_get(&tx->ref);
 	bgdma_tx_flush(tx, true, false);
+	/* Who is gone writes nowhere any more. */
+	if (bgdma_tx_freeze(tx, BGDMA_NONE) && !READ_ONCE(tx->s->ctx->dead))
+		synchronize_rcu();
 	spin_lock(&tx->lock);
 	bgdma_sent_orphan(tx);
 	tx->s = NULL;

@@ -162,6 +162,11 @@ STUB void bgdma_waiters_end(struct bgdma_waiters *waiters)
 {
 }
 
+/* Nothing is on its way. */
+STUB void bgdma_freeze_others(struct bgdma_ctx *ctx)
+{
+}
+
 STUB void bgdma_gates_recheck(struct bgdma_ctx *ctx)
 {
 	abort();
