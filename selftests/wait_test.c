@@ -235,6 +235,25 @@ TEST_F(wait, dma4_poll_and_epoll_wake)
 	close(ep);
 }
 
+/* It comes with a queue to wait in once, when there may be nothing to wait for. */
+TEST_F(wait, dma4_epoll_that_was_there_before)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	int fd = (int)must(bg_open()), ep = epoll_create1(EPOLL_CLOEXEC);
+	struct bgdma_attach at = { 0 };
+
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev));
+	ASSERT_EQ(1, epoll_wait(ep, &ev, 1, 0));
+	EXPECT_EQ(EPOLLERR, ev.events);
+	must(bg_attach(fd, PARTITION, 2, &at));
+	EXPECT_EQ(0, epoll_wait(ep, &ev, 1, 0));
+	must(partition("del", PARTITION, ""));
+	EXPECT_EQ(1, epoll_wait(ep, &ev, 1, 20000));
+	EXPECT_NE(0, ev.events & EPOLLHUP);
+	close(ep);
+	close(fd);
+}
+
 TEST_F(wait, dma4_eventfd)
 {
 	struct end *b = &self->b;

@@ -53,10 +53,11 @@ static __poll_t bgdma_poll(struct file *file, poll_table *wait)
 	struct bgdma_ctx *ctx = file->private_data;
 	__poll_t mask = 0;
 
+	/* Also of one that is not attached yet: epoll comes with a queue only once. */
+	poll_wait(file, &ctx->wq, wait);
 	/* Pairs with bgdma_partition_publish(). */
 	if (!smp_load_acquire(&ctx->attached))
 		return EPOLLERR;
-	poll_wait(file, &ctx->wq, wait);
 	/* Queued above, looked at below: see ring.h. */
 	smp_mb();
 	if (READ_ONCE(ctx->dead) || !bgdma_busy_get(&ctx->calls))
