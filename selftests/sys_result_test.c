@@ -2,6 +2,7 @@
 /*
  * What the calls of the sys layer return when they cannot do what they are asked.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
 
@@ -205,6 +206,88 @@ TEST(sys_a_signal_ends_a_wait)
 {
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, interrupted, NULL, -1));
+}
+
+/* ---- A wait in vain ---------------------------------------------------- */
+
+/* Until there is no room, and a wait for some has ended in vain. */
+static int refused_in_vain(struct module *module, volatile uint64_t *sent)
+{
+	const struct bgdma_send_attr send = {
+		.operation = module->eager, .dest = 1, .word = 1,
+		.data = "x", .length = 1,
+	};
+	int ret, vain = 0;
+
+	/* Full, and not only on its way over a link. */
+	while (vain < 50) {
+		ret = bgdma_endpoint_send(module->m.ep, &send);
+		require(ret == 0 || ret == -EAGAIN);
+		*sent += !ret;
+		vain = ret ? vain + 1 : 0;
+		if (ret)
+			usleep(2000);
+	}
+	do {
+		require_is(-EAGAIN, bgdma_endpoint_send(module->m.ep, &send));
+		ret = bgdma_endpoint_wait(module->m.ep, 1000000);
+	} while (!ret);
+	require_is(-ETIMEDOUT, ret);
+	return 0;
+}
+
+/* Hear of room in another thread, and leave nothing to hear of. */
+static void *hear_all(void *arg)
+{
+	struct module *module = arg;
+
+	module->last = bgdma_endpoint_wait(module->m.ep, (int64_t)PATIENCE_NS);
+	while (bgdma_endpoint_wait(module->m.ep, 200000000) == 0)
+		;
+	return NULL;
+}
+
+static uint64_t packets(struct module *module)
+{
+	struct bgdma_endpoint_stats stats;
+
+	bgdma_endpoint_stats(module->m.ep, &stats);
+	return stats.packets;
+}
+
+static int refused_and_late(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	volatile uint64_t *sent = arg;
+	pthread_t thread;
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			.threads = BGDMA_THREADS_MANY, .data_bytes = 16384,
+			.channels = 1, .entries = 16 }));
+	if (rank == 0)
+		require_is(0, refused_in_vain(&module, sent));
+	require_is(0, bgdma_job_fence(module.m.job));
+	if (rank == 1) {
+		while (packets(&module) < *sent)
+			require_is(0, bgdma_endpoint_wait(module.m.ep,
+							  (int64_t)PATIENCE_NS));
+		return member_close(&module.m);
+	}
+	require_is(0, pthread_create(&thread, NULL, hear_all, &module));
+	require_is(0, pthread_join(thread, NULL));
+	require_is(0, module.last);
+	/* There is room since: to wait for more would be in vain. */
+	require_is(0, bgdma_endpoint_wait(module.m.ep, 1000000000));
+	return member_close(&module.m);
+}
+
+TEST(sys_a_wait_in_vain_does_not_forget_what_for)
+{
+	uint64_t *sent = shared(sizeof(*sent));
+
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, refused_and_late, sent, -1));
 }
 
 /* ---- A peer that has left ---------------------------------------------- */

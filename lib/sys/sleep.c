@@ -353,16 +353,21 @@ static struct note *note_of(uint64_t serial)
 	return NULL;
 }
 
-void again_note(const struct bgdma_endpoint *ep)
+static void note_put(uint64_t serial, uint64_t handled)
 {
-	struct note *note = note_of(ep->serial);
+	struct note *note = note_of(serial);
 
 	if (!note)
 		note = note_of(0);
 	if (!note)
 		note = &notes[notes_next++ % NOTES];
-	note->serial = ep->serial;
-	note->handled = ep->handled;
+	note->serial = serial;
+	note->handled = handled;
+}
+
+void again_note(const struct bgdma_endpoint *ep)
+{
+	note_put(ep->serial, ep->handled);
 }
 
 struct handled {
@@ -381,13 +386,20 @@ int bgdma_endpoint_wait(struct bgdma_endpoint *ep, int64_t timeout_ns)
 {
 	struct handled h = { .ep = ep };
 	struct note *note;
+	bool again;
+	int ret;
 
 	endpoint_lock(ep);
 	note = note_of(ep->serial);
+	again = note;
 	h.before = note ? note->handled : ep->handled;
 	if (note)
 		note->serial = 0;
 	endpoint_unlock(ep);
-	return bgdma_endpoint_wait_until(ep, handled_something, &h, BGDMA_SLEEP,
-					 timeout_ns);
+	ret = bgdma_endpoint_wait_until(ep, handled_something, &h, BGDMA_SLEEP,
+					timeout_ns);
+	/* Waited in vain: the next time is for the same, but for a refusal since. */
+	if (ret && again && !note_of(ep->serial))
+		note_put(ep->serial, h.before);
+	return ret;
 }
