@@ -533,4 +533,67 @@ TEST(lc2_a_module_waits_for_more_than_room)
 	EXPECT_TRUE(job_run(2, looks_again, NULL, -1));
 }
 
+/* ---- What was for a message that is over -------------------------------- */
+
+struct queued {
+	volatile pid_t dead;
+	volatile bool told, over;
+};
+
+/* An announcement that is still to be sent, when its message has ended. */
+static int announced_behind(struct module *module, struct queued *q)
+{
+	require(until(q->dead && kill(q->dead, 0) < 0));
+	require_is(0, until_count(module, &module->ended, 1));
+	require_is(-EHOSTDOWN, module->last);
+	q->told = true;
+	require_is(0, bgdma_endpoint_flush(module->m.ep,
+					   (int64_t)PATIENCE_NS));
+	/* Its own function has told, once. */
+	require_is(1, module->ended.is);
+	require_is(0, module->troubles);
+	q->over = true;
+	return 0;
+}
+
+static int over_before(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t text[128U << 10], mem[64];
+	struct queued *q = arg;
+
+	(void)size;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			.channels = 1, .data_bytes = 64U << 10 }));
+	if (rank == 0) {
+		/* It does not fit there: what is behind it stays here. */
+		require_is(0, bgdma_endpoint_send(module.m.ep,
+				&(struct bgdma_send_attr){
+				.operation = module.eager, .dest = 2,
+				.data = text, .length = sizeof(text) }));
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .length = sizeof(mem),
+				.data = mem }));
+	}
+	require_is(0, bgdma_job_fence(module.m.job));
+	if (rank == 1) {
+		q->dead = getpid();
+		return raise(SIGKILL);
+	}
+	if (rank == 0)
+		require_is(0, announced_behind(&module, q));
+	require(until(q->told));
+	while (rank == 2 && !q->over)
+		require(bgdma_endpoint_progress(module.m.ep, 0) >= 0);
+	return member_leave(&module.m);
+}
+
+TEST(lc3_what_was_for_a_message_that_is_over_is_not_told)
+{
+	struct queued *q = shared(sizeof(*q));
+
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, over_before, q, 1));
+}
+
 TEST_HARNESS_MAIN

@@ -466,14 +466,15 @@ static void descriptor_failed(struct bgdma_endpoint *ep,
 	bool gone = code_is_death(code);
 	struct request *r;
 
-	/* A message's own function tells of it. */
+	/* A message's own function tells of it, or has, if it is over. */
 	r = sent->token ? request_find(ep, sent->token & TOKEN_MASK, sent->rank,
 				       sent->token & SENT_TARGET) : NULL;
 	/*
 	 * Nor is anybody missing what we wanted to ask the dead, whose messages may have
 	 * given back the memory that it would have been about.
 	 */
-	if (!r && (sent->op || !(gone || ep->peer[sent->rank].down)))
+	if (!sent->token &&
+	    (sent->op || !(gone || ep->peer[sent->rank].down)))
 		endpoint_trouble(ep, &info);
 	if (gone)
 		endpoint_peer_down(ep, sent->rank);
