@@ -11,6 +11,7 @@
 
 #define LONG	100000
 #define EAGER	32768U
+#define EAGER_SHORT	8192U	/* by default */
 
 static uint8_t mem[LONG] PINNED;
 
@@ -121,6 +122,68 @@ TEST(x3_msg_without_the_partition)
 {
 	partition_new("1x1x1", "");
 	EXPECT_TRUE(job_run(1, without_partition, NULL, -1));
+}
+
+struct late {
+	size_t bytes;
+	volatile pid_t stopped;
+};
+
+/* It comes, and then the partition goes, while its receiver is stopped. */
+static int sends_late(struct talker *t, const struct late *l)
+{
+	struct bgdma_msg_request *r;
+
+	while (!l->stopped)
+		usleep(1000);
+	/* It sleeps. */
+	usleep(300000);
+	require_is(0, kill(l->stopped, SIGSTOP));
+	require_is(0, bgdma_msg_isend(t->msg, mem, l->bytes, 0, 1, 0, &r));
+	require_is(0, bgdma_endpoint_flush(t->m.ep, (int64_t)PATIENCE_NS));
+	links_enter(0);
+	require_is(0, partition("del", PARTITION, ""));
+	return kill(l->stopped, SIGCONT);
+}
+
+static int received_late(uint32_t rank, uint32_t size, void *arg)
+{
+	struct talker t = { 0 };
+	struct late *l = arg;
+	bool eager = l->bytes <= EAGER_SHORT;
+	size_t i;
+
+	(void)size;
+	require_is(0, talker_open(&t, (struct bgdma_endpoint_attr){ 0 }, NULL));
+	require_is(0, talker_fence(&t));
+	memset(mem, rank ? 'x' : 'o', LONG);
+	if (rank) {
+		require_is(0, sends_late(&t, l));
+		return member_leave(&t.m);
+	}
+	l->stopped = getpid();
+	require_is(eager ? 0 : -ENODEV,
+		   bgdma_msg_recv(t.msg, mem, LONG, 1, 1, 0, NULL));
+	while (bgdma_endpoint_progress(t.m.ep, 0) > 0)
+		;
+	for (i = 0; i < LONG; i++)
+		require(mem[i] == (eager && i < l->bytes ? 'x' : 'o'));
+	return member_leave(&t.m);
+}
+
+/* What is all there is received; of what is not nothing comes later. */
+TEST(x3_msg_what_came_before_the_partition_went)
+{
+	static const size_t bytes[] = { 8, EAGER_SHORT, LONG };
+	struct late *l = shared(sizeof(*l));
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bytes); i++) {
+		partition_new("2x1x1", "");
+		*l = (struct late){ .bytes = bytes[i] };
+		EXPECT_TRUE(job_run(2, received_late, l, -1))
+			TH_LOG("%zu bytes", bytes[i]);
+	}
 }
 
 /* ---- Before the commit ------------------------------------------------- */

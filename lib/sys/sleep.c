@@ -159,6 +159,9 @@ int kernel_sleep(struct bgdma_endpoint *ep, int64_t timeout_ns)
 	/* Somebody else has to sleep in our place when we are done. */
 	if (ep->followers)
 		pthread_cond_broadcast(&ep->handled_cond);
+	/* What came before the partition went is still there. */
+	while (ret == -ENODEV && progress_locked(ep, 0) > 0)
+		;
 	return ret;
 }
 
