@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
  * What the files of the msg module share. It stands on the sys layer's public
- * header alone.
+ * header, and forget.h.
  */
 #ifndef BGDMA_MSG_INTERNAL_H
 #define BGDMA_MSG_INTERNAL_H

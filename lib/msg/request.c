@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "../forget.h"
 
 static SELDOM void requests_grow(struct bgdma_msg *msg)
 {
@@ -334,9 +335,8 @@ int bgdma_msg_cancel(struct bgdma_msg_request *r)
 }
 
 /*
- * Nobody will wait for it, and its memory is the caller's again. What is under
- * way when the partition goes finds no room for a byte, and ends with the
- * endpoint.
+ * Nobody will wait for it, and its memory is the caller's again: what is under way
+ * when the partition goes finds no room for a byte, or ends here.
  */
 static SELDOM void request_abandon(struct bgdma_msg_request *r)
 {
@@ -347,7 +347,9 @@ static SELDOM void request_abandon(struct bgdma_msg_request *r)
 		request_put(r);
 	} else {
 		r->length = 0;
+		r->count = 0;
 		r->orphan = true;
+		requests_forget(msg->ep, r);
 	}
 	bgdma_endpoint_unlock(msg->ep);
 }
