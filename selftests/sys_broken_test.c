@@ -405,4 +405,46 @@ TEST(x3_who_is_well_is_not_broken_with_for_the_dead)
 	EXPECT_TRUE(job_run(3, beside, rest, DEAD));
 }
 
+/* ---- Before a packet that says that all is there -------------------------- */
+
+/*
+ * Over links what is behind a put that is refused at its target goes on. Nobody looks
+ * until that is there, and the event of the refusal too.
+ */
+static int refused_late(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[5000];
+	struct bgdma_region *region;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			.counters = BGDMA_COUNTERS_SHARED }));
+	if (rank == 0) {
+		require_is(0, announce(&module, (struct bgdma_rendezvous_attr){
+				.dest = 1, .length = sizeof(mem),
+				.data = mem }));
+	} else {
+		/* Nobody else may write there. */
+		require_is(0, bgdma_region_alloc(
+				bgdma_endpoint_ctx(module.m.ep), sizeof(mem),
+				BGDMA_LOCAL_WRITE, &region));
+		require_is(0, take_next(&module, 0, (struct bgdma_accept_attr){
+				.length = sizeof(mem), .to = { region, 0 } }));
+	}
+	require_is(0, bgdma_job_fence(module.m.job));
+	usleep(1000000 * slowness());
+	require_is(0, until_count(&module, &module.ended, 1));
+	require(module.last);
+	return member_close(&module.m);
+}
+
+TEST(lc3_a_put_that_was_refused_late_is_no_success)
+{
+	links_hasty();
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, refused_late, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

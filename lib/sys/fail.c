@@ -84,6 +84,18 @@ void request_fail(struct bgdma_endpoint *ep, struct request *r, uint32_t code,
 	request_broken(ep, r, code_result(code), code, portion);
 }
 
+/* Over links what failed is behind others that were sent after it, but for its event. */
+struct request *request_told(struct bgdma_endpoint *ep, const struct request *r)
+{
+	uint32_t token = r->token, rank = r->rank;
+	bool target = r->target;
+	struct request *found;
+
+	events_progress(ep);
+	found = request_find(ep, token, rank, target);
+	return found && !found->suspect ? found : NULL;
+}
+
 /* Those that have waited long enough, or for room. */
 void suspects_progress(struct bgdma_endpoint *ep)
 {

@@ -527,6 +527,11 @@ void portion_trouble(struct bgdma_endpoint *ep, const struct request *r);
 /* The same as request_broken(), and tell the other side. */
 void request_fail(struct bgdma_endpoint *ep, struct request *r, uint32_t code,
 		  uint32_t portion);
+/*
+ * A packet says that it is all there, which of a failure an event said before: look at
+ * those. NULL: it has ended, or is to.
+ */
+struct request *request_told(struct bgdma_endpoint *ep, const struct request *r);
 /* How long after one side knows of a failure the other, or an event, may tell more. */
 #define EVENT_NS	200000000
 /* The same at a time, if nobody ends it before. */

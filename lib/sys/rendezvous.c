@@ -209,6 +209,11 @@ static int on_took(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 		request_fail(ep, r, BGDMA_E_CANCELLED, 0);
 		return 0;
 	}
+	/* A counter of its own shows what failed. */
+	if (!r->exclusive)
+		r = request_told(ep, r);
+	if (!r)
+		return 0;
 	/* What it left is taken off before anybody is told. */
 	r->bytes = bytes;
 	r->result = wire.refused ? -ECANCELED : 0;

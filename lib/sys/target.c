@@ -475,7 +475,6 @@ static void puts_there(struct bgdma_endpoint *ep, struct request *r)
 static int chain_tail(struct bgdma_endpoint *ep, struct request *r,
 		      const struct bgdma_packet *packet)
 {
-	uint32_t token = r->token, rank = r->rank;
 	struct tail_wire wire;
 
 	if (packet->bytes != sizeof(wire))
@@ -485,10 +484,8 @@ static int chain_tail(struct bgdma_endpoint *ep, struct request *r,
 	/* Of one that was stopped the origin tells. */
 	if (++r->ends < r->chains || r->stopped)
 		return 0;
-	/* A portion may have been refused: an event, which came before this. */
-	events_progress(ep);
-	r = request_find(ep, token, rank, true);
-	if (r && !r->suspect)
+	r = request_told(ep, r);
+	if (r)
 		puts_there(ep, r);
 	return 0;
 }
@@ -509,6 +506,9 @@ int on_tail(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 		return chain_tail(ep, r, packet);
 	if (packet->bytes != r->bytes - r->put)
 		return -EBADMSG;
+	r = request_told(ep, r);
+	if (!r)
+		return 0;
 	memcpy(r->addr + r->put, bgdma_packet_data(packet), packet->bytes);
 	request_end(ep, r, 0);
 	return 0;
