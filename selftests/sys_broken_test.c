@@ -3,6 +3,9 @@
  * Descriptors that fail, and what of others is under way with them: over links they
  * are many. Who is told, and of whom.
  */
+#include <dlfcn.h>
+#include <poll.h>
+
 #include "kselftest_harness.h"
 #include "sys_module.h"
 
@@ -445,6 +448,90 @@ TEST(lc3_a_put_that_was_refused_late_is_no_success)
 	links_hasty();
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, refused_late, NULL, -1));
+}
+
+/* ---- What another thread leaves to the endpoint's own --------------------- */
+
+#define PORTIONS	30000
+
+static _Thread_local bool is_user;
+static volatile bool hold, held;
+
+/* The endpoint's thread is about to sleep, and does not for as long as it is held. */
+int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+	  const sigset_t *set)
+{
+	int (*real)(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+		    const sigset_t *set) = dlsym(RTLD_NEXT, "ppoll");
+
+	while (hold && !is_user) {
+		held = true;
+		usleep(1000);
+	}
+	return real(fds, n, timeout, set);
+}
+
+/* Some of the descriptors have been looked at, and no packet will come. */
+static int leave_examining(struct module *module)
+{
+	struct bgdma_endpoint *ep = module->m.ep;
+	struct bgdma_endpoint_stats before, after;
+
+	bgdma_endpoint_stats(ep, &before);
+	require(until(bgdma_events_pending(bgdma_endpoint_ctx(ep))));
+	/* Of a mark: it finds that there is nothing else. */
+	do {
+		require(bgdma_endpoint_progress(ep, 0) >= 0);
+		bgdma_endpoint_stats(ep, &after);
+	} while (after.packets == before.packets);
+	require_is(0, module->ended.is);
+	return 0;
+}
+
+static int examined(struct module *module, uint8_t *mem, size_t bytes)
+{
+	is_user = true;
+	require_is(0, announce(module, (struct bgdma_rendezvous_attr){
+			.dest = 1, .length = bytes, .data = mem,
+			.portion = bytes / PORTIONS }));
+	hold = true;
+	bgdma_endpoint_wake(module->m.ep);
+	require(until(held));
+	require_is(0, bgdma_job_fence(module->m.job));
+	require_is(0, leave_examining(module));
+	hold = false;
+	/* We make no progress. */
+	require(until(load(&module->ended.is)));
+	require(module->last);
+	return member_close(&module->m);
+}
+
+static int examines(uint32_t rank, uint32_t size, void *arg)
+{
+	static struct module module;
+	static uint8_t mem[PORTIONS * 64];
+	struct bgdma_endpoint_attr attr = { .threads = BGDMA_THREADS_MANY };
+	struct bgdma_desc nonsense;
+
+	(void)size;
+	(void)arg;
+	if (rank == 0)
+		attr.progress = BGDMA_PROGRESS_THREAD;
+	require_is(0, module_open(&module, attr));
+	if (rank == 0)
+		return examined(&module, mem, sizeof(mem));
+	require_is(0, until_count(&module, &module.announced, 1));
+	require_is(PORTIONS, module.kept[0].portions);
+	require_is(0, bgdma_job_fence(module.m.job));
+	memset(&nonsense, 0xee, sizeof(nonsense));
+	require_is(0, chain_meddle(&module, PORTIONS - 2, &nonsense));
+	return member_close(&module.m);
+}
+
+TEST(sp3a_what_another_thread_began_to_look_at)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, examines, NULL, -1));
 }
 
 TEST_HARNESS_MAIN

@@ -399,7 +399,7 @@ static int rogue(uint32_t rank, uint32_t size, void *arg)
 	}
 	require_is(0, until_count(&module, &module.announced, 1));
 	require_is(10, module.kept[0].portions);
-	require_is(0, chain_meddle(&module, NULL));
+	require_is(0, chain_meddle(&module, 2, NULL));
 	return member_close(&module.m);
 }
 

@@ -319,10 +319,11 @@ static inline int messages_cross(struct module *module,
 }
 
 /*
- * As the target of a chain, have the origin's engine run the third of its
- * descriptors before it is filled, or with @nonsense in its place.
+ * As the target of a chain, have the origin's engine run one of its descriptors, the
+ * first is 0, before it is filled, or with @nonsense in its place.
  */
-static inline int chain_meddle(struct module *module, const void *nonsense)
+static inline int chain_meddle(struct module *module, uint32_t which,
+			       const void *nonsense)
 {
 	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(module->m.ep);
 	const struct bgdma_peer *self = bgdma_endpoint_peer(module->m.ep, 1);
@@ -340,7 +341,7 @@ static inline int chain_meddle(struct module *module, const void *nonsense)
 	t.dest_ctx = self->ctx;
 	t.length = sizeof(*desc);
 	t.from.region = rts->chain_region;
-	t.from.offset = rts->chain_offset + 2 * sizeof(*desc);
+	t.from.offset = rts->chain_offset + which * sizeof(*desc);
 	bgdma_desc_rget(desc, &t);
 	if (nonsense) {
 		memcpy(desc + 1, nonsense, sizeof(*desc));

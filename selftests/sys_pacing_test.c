@@ -625,7 +625,7 @@ static int nonsense(uint32_t rank, uint32_t size, void *arg)
 		return module_close(&module);
 	}
 	require_is(0, until_count(&module, &module.announced, 1));
-	require_is(0, chain_meddle(&module, arg));
+	require_is(0, chain_meddle(&module, 2, arg));
 	return member_close(&module.m);
 }
 

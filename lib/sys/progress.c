@@ -443,8 +443,19 @@ unsigned int events_progress(struct bgdma_endpoint *ep)
 
 /* ---- Progress ---------------------------------------------------------- */
 
+/*
+ * Another thread's progress may leave something for later, of which nothing tells the
+ * endpoint's own, that has looked when to wake up before. @due: words, before
+ */
+static inline bool is_left(const struct bgdma_endpoint *ep, uint32_t due)
+{
+	return ep->work_late || (ep->threaded && (ep->examines || ep->marks_due ||
+						  ep->words.due > due));
+}
+
 int progress_locked(struct bgdma_endpoint *ep, unsigned int budget)
 {
+	uint32_t due = ep->words.due;
 	unsigned int n;
 
 	if (ep->inside)
@@ -473,7 +484,7 @@ int progress_locked(struct bgdma_endpoint *ep, unsigned int budget)
 		pools_settle(ep);
 	n += modules_work(ep);
 	/* Who sleeps does not know that it is to be looked at again soon. */
-	if (bgdma_unlikely(ep->work_late) && !ep->napping)
+	if (bgdma_unlikely(is_left(ep, due)) && !ep->napping)
 		sleeper_wake(ep);
 	ep->inside = false;
 	if (!n) {
