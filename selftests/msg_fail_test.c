@@ -156,6 +156,43 @@ TEST(msg_without_memory_for_a_refusal)
 	EXPECT_TRUE(job_run(2, cannot_refuse, NULL, -1));
 }
 
+/* Nor does the endpoint's thread know that there is something to be tried again. */
+static int cannot_refuse_asleep(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_endpoint_attr attr = { .threads = BGDMA_THREADS_MANY };
+	struct bgdma_msg_request *r;
+	struct talker t = { 0 };
+
+	(void)size;
+	(void)arg;
+	if (rank == 1)
+		attr.progress = BGDMA_PROGRESS_THREAD;
+	require_is(0, talker_open(&t, attr, NULL));
+	if (rank == 0) {
+		require_is(0, bgdma_msg_ssend(t.msg, out, SPACE, 1, 1, 0));
+		require_is(0, bgdma_job_fence(t.m.job));
+		return talker_close(&t);
+	}
+	require_is(0, bgdma_msg_irecv(t.msg, in, SPACE, 0, 2, 0, &r));
+	require_is(0, bgdma_msg_cancel(r));
+	require_is(-ECANCELED, bgdma_msg_wait(&r, NULL));
+	require_is(0, bgdma_msg_probe(t.msg, 0, 1, 0, NULL));
+	usleep(200000);
+	no_memory = true;
+	require_is(0, bgdma_msg_irecv(t.msg, in, SPACE, 0, 1, 0, &r));
+	no_memory = false;
+	/* We make no progress. */
+	require_is(0, bgdma_job_fence(t.m.job));
+	require_is(-ENOMEM, bgdma_msg_wait(&r, NULL));
+	return talker_close(&t);
+}
+
+TEST(msg_without_memory_for_a_refusal_while_all_sleep)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, cannot_refuse_asleep, NULL, -1));
+}
+
 /* ---- No partition ------------------------------------------------------ */
 
 #define TRIES	1000

@@ -362,7 +362,9 @@ static void accept_failed(struct bgdma_msg *msg, struct bgdma_msg_message *m,
 		bgdma_endpoint_wake(msg->ep);
 		return;
 	}
-	(void)message_refuse(msg, m);
+	/* Who sleeps has to try again in time. */
+	if (message_refuse(msg, m))
+		bgdma_endpoint_wake(msg->ep);
 	request_received(r, error);
 }
 
