@@ -98,4 +98,60 @@ TEST(x3_msg_of_one_who_left_all_is_received)
 	EXPECT_TRUE(job_run(2, sends_and_leaves, l, -1));
 }
 
+/* ---- What is begun when all is over --------------------------------------- */
+
+static int begun_at_the_end;
+
+static void on_end(void *arg, int result, uint64_t bytes)
+{
+	struct bgdma_msg_request *r;
+	struct talker *t = arg;
+
+	(void)result;
+	(void)bytes;
+	begun_at_the_end = bgdma_msg_issend(t->msg, NULL, 0, 1, 1, 0, &r);
+}
+
+static int on_any(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	(void)arg;
+	(void)rank;
+	(void)packet;
+	return 0;
+}
+
+/* Of another module: nobody accepts it, and it ends with the endpoint. */
+static int ends_and_begins(uint32_t rank, uint32_t size, void *arg)
+{
+	static uint8_t mem[4096] PINNED;
+	struct talker t = { 0 };
+	uint32_t operation;
+
+	(void)size;
+	(void)arg;
+	require_is(0, talker_create(&t, (struct bgdma_endpoint_attr){ 0 },
+				    NULL));
+	require_is(0, member_commit(&t.m, &(struct test_operation){
+			"any", on_any, 0, &operation }, 1, NULL));
+	if (rank == 0) {
+		/* It is ready. */
+		require_is(0, bgdma_msg_send(t.msg, NULL, 0, 1, 1, 0));
+		require_is(0, bgdma_rendezvous_send(t.m.ep,
+				&(struct bgdma_rendezvous_attr){
+				.operation = operation, .dest = 1,
+				.length = sizeof(mem), .data = mem,
+				.done = on_end, .arg = &t }));
+	}
+	require_is(0, bgdma_job_fence(t.m.job));
+	require_is(0, member_leave(&t.m));
+	require_is(rank ? 0 : -ENOTCONN, begun_at_the_end);
+	return 0;
+}
+
+TEST(msg_nothing_is_begun_at_the_end)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, ends_and_begins, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

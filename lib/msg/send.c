@@ -66,6 +66,9 @@ static int nothing_create(struct bgdma_msg *msg)
 
 	if (msg->nothing)
 		return 0;
+	/* At its end there is no context any more, when what is left is told of. */
+	if (!msg_becomes_ready(msg))
+		return -ENOTCONN;
 	ret = bgdma_region_alloc(bgdma_endpoint_ctx(msg->ep), 1,
 				 BGDMA_LOCAL_READ, &msg->nothing);
 	if (ret)
