@@ -212,9 +212,17 @@ void rendezvous_refused(struct bgdma_endpoint *ep, uint32_t rank,
 void rendezvous_missed(struct bgdma_endpoint *ep)
 {
 	const struct request *r;
+	uint32_t rank;
 
 	for (r = ep->requests; r; r = r->next) {
 		ep->peer[r->rank].mark_due = true;
+		ep->marks_due = true;
+	}
+	/* An answer to a cancel may have been dropped, and is of no request. */
+	for (rank = 0; ep->peer && rank < ep->size; rank++) {
+		if (!ep->peer[rank].stops || ep->peer[rank].down)
+			continue;
+		ep->peer[rank].mark_due = true;
 		ep->marks_due = true;
 	}
 }
