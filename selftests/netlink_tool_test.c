@@ -266,6 +266,20 @@ static void populate(struct end *a, struct end *b)
 	}
 }
 
+/* A counter whose last error has a value, and neither FIFO nor transfer. */
+static void below_zero(struct end *a, struct end *b)
+{
+	struct bgdma_desc d = d_put(b->n.at.rank, a->mem.handle, 0,
+				    b->mem.handle, 0, 140);
+	struct inj fifo;
+
+	inj_new(&fifo, &a->n);
+	d.rec_ctr = htole32(counter_new(&b->n, REC, 0));
+	counter_add(&b->n, REC, le32toh(d.rec_ctr), 100);
+	must(-run(&fifo, &d));
+	until(counter_error(&b->n, REC, le32toh(d.rec_ctr)));
+}
+
 static void expect_json(struct __test_metadata *_metadata, const char *what,
 			const char *words, char *out, size_t size)
 {
@@ -284,6 +298,7 @@ TEST_F(tool, everything)
 	size_t i;
 
 	populate(&a, &b);
+	below_zero(&a, &b);
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		snprintf(words, sizeof(words), "-j %s show test", kinds[i]);
 		expect_json(_metadata, kinds[i], words, self->out,
@@ -315,11 +330,14 @@ TEST_F(tool, everything)
 	EXPECT_EQ(0, RUN("-j counter show test/3.0"));
 	EXPECT_HAS("\"no_underflow\":false,\"lease_ctx\":null");
 	EXPECT_EQ(NULL, strstr(self->out, "4294967294"));
+	EXPECT_HAS("\"offset\":-40,");
+	EXPECT_EQ(0, RUN("counter show test/3.0"));
+	EXPECT_HAS("\n    error underflow lost 0 value -40\n");
 	EXPECT_EQ(0, RUN("node show"));
 	EXPECT_STARTS("test/2: at 2,0,0 owner ");
 	EXPECT_EQ(0, RUN("ctx show test/2"));
 	EXPECT_STARTS("test/2.0: incarnation 1");
-	EXPECT_HAS("    inj-fifos 2/16 rec-fifos 1/8"
+	EXPECT_HAS("    inj-fifos 3/16 rec-fifos 1/8"
 		   " rget-queues 1/4");
 	EXPECT_EQ(0, RUN("stat"));
 	EXPECT_STARTS("partitions 1 nodes 2 contexts 2 ");

@@ -8,6 +8,7 @@
 #include <linux/bgdma.h>
 #include <linux/bgdma_netlink.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const kinds[] = {
 	[BGDMA_KIND_CONTEXT] = "context",
@@ -138,6 +139,20 @@ static const struct field record_fields[] = {
 	{ 0, 0, NULL },
 };
 
+const char *code_name(uint64_t code)
+{
+	const size_t n = sizeof(codes) / sizeof(codes[0]);
+
+	return code < n && codes[code] ? codes[code] : "?";
+}
+
+const char *direction_name(uint64_t direction)
+{
+	const size_t n = sizeof(directions) / sizeof(directions[0]);
+
+	return direction < n ? directions[direction] : "?";
+}
+
 /* A newer kernel may know more names than we do. */
 static struct json_object *name_of(const char *const *names, size_t n,
 				   uint32_t value)
@@ -158,6 +173,19 @@ static struct json_object *nested(struct nlattr *attr, int max,
 	if (nla_parse_nested(tb, max, attr, NULL))
 		return NULL;
 	return decode(tb, fields);
+}
+
+/* The offset of an underflow is the value of the counter, which has a sign. */
+static struct json_object *record_of(struct nlattr *attr)
+{
+	struct json_object *offset, *record;
+
+	record = nested(attr, BGDMA_A_RECORD_MAX, record_fields);
+	if (record && !strcmp(get_string(record, "code"), "underflow") &&
+	    json_object_object_get_ex(record, "offset", &offset))
+		json_object_set_int64(
+			offset, (int64_t)json_object_get_uint64(offset));
+	return record;
 }
 
 static struct json_object *number_or_any(uint32_t value, uint32_t any)
@@ -219,7 +247,7 @@ static struct json_object *value_of(struct nlattr *attr, enum type type)
 	case TYPE_STATS:
 		return nested(attr, BGDMA_A_STATS_MAX, stats_fields);
 	case TYPE_RECORD:
-		return nested(attr, BGDMA_A_RECORD_MAX, record_fields);
+		return record_of(attr);
 	case TYPE_SWITCH:
 		return json_object_new_boolean(!!nla_get_u32(attr));
 	case TYPE_RUNS:

@@ -215,6 +215,45 @@ static void print_peer(struct json_object *record)
 		printf(" peer %" PRIu64, get_u64(record, "peer_rank"));
 }
 
+/* Only some FIFOs hold descriptors, and not every error has a FIFO or a transfer. */
+static void print_source(struct json_object *record)
+{
+	const char *kind = get_string(record, "fifo_kind");
+	uint64_t transfer = get_u64(record, "transfer_id");
+
+	if (strcmp(kind, "context"))
+		printf(" in %s %" PRIu64, kind, get_u64(record, "fifo"));
+	if (transfer || !strcmp(kind, "injection-fifo") ||
+	    !strcmp(kind, "remote-get-queue"))
+		printf(" descriptor %" PRIu64, get_u64(record, "desc_seq"));
+	print_peer(record);
+	if (transfer)
+		printf(" transfer 0x%08" PRIx64, transfer);
+}
+
+/* What the two numbers mean depends on the code. */
+static void print_where(struct json_object *record)
+{
+	const char *code = get_string(record, "code");
+	uint64_t bound = get_u64(record, "bound");
+
+	if (!strcmp(code, "underflow")) {
+		printf(" value %" PRId64 "\n", get_s64(record, "offset"));
+		return;
+	}
+	if (!strcmp(code, "link-down")) {
+		printf(" dead-way %" PRIu64 " %s\n", get_u64(record, "offset"),
+		       direction_name(bound));
+		return;
+	}
+	printf(" offset %" PRIu64, get_u64(record, "offset"));
+	if (strcmp(code, "aborted"))
+		printf(" bound %" PRIu64, bound);
+	else if (bound)
+		printf(" because %s", code_name(bound));
+	putchar('\n');
+}
+
 /**
  * print_record() - print the last error, if there is one, as one line
  * @object: with record
@@ -225,16 +264,10 @@ void print_record(struct json_object *object)
 
 	if (!json_object_object_get_ex(object, "record", &record))
 		return;
-	printf("    error %s lost %" PRIu64 " in %s %" PRIu64
-	       " descriptor %" PRIu64,
-	       get_string(record, "code"), get_u64(record, "lost"),
-	       get_string(record, "fifo_kind"), get_u64(record, "fifo"),
-	       get_u64(record, "desc_seq"));
-	print_peer(record);
-	printf(" transfer 0x%08" PRIx64 " offset %" PRIu64 " bound %" PRIu64
-	       "\n",
-	       get_u64(record, "transfer_id"), get_u64(record, "offset"),
-	       get_u64(record, "bound"));
+	printf("    error %s lost %" PRIu64, get_string(record, "code"),
+	       get_u64(record, "lost"));
+	print_source(record);
+	print_where(record);
 }
 
 /**

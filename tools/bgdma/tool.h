@@ -74,6 +74,10 @@ struct field {
 struct json_object *decode(struct nlattr *const *attrs,
 			   const struct field *fields);
 
+/* A number that stands for a name; "?" where it has none. */
+const char *code_name(uint64_t code);
+const char *direction_name(uint64_t direction);
+
 /* ---- show.c ---- */
 
 /**
