@@ -267,6 +267,16 @@ TEST(explain_event)
 	EXPECT_STREQ("peer rank 4 context 2 left or died (incarnation 9)", buf);
 
 	event = (struct bgdma_event){
+		.type = BGDMA_EVENT_PEER_DOWN, .peer_rank = 4,
+		.peer_ctx = BGDMA_CTX_ANY, .bound = 4095,
+	};
+	bgdma_explain_event(&event, buf, sizeof(buf));
+	EXPECT_STREQ("all at nodes 4 to 4095 are gone", buf);
+	event.bound = 4;
+	bgdma_explain_event(&event, buf, sizeof(buf));
+	EXPECT_STREQ("all at node 4 are gone", buf);
+
+	event = (struct bgdma_event){
 		.type = BGDMA_EVENT_OFFENDER, .code = BGDMA_E_RIGHTS,
 		.kind = BGDMA_KIND_RGET_QUEUE, .object = 3, .peer_rank = 4,
 		.desc_seq = 6, .transfer_id = 0x10, .cookie = 0xab,

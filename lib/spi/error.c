@@ -256,15 +256,28 @@ static void text_class(struct text *text, const struct bgdma_event *event)
 	text_add(text, ", instance %" PRIu64, (uint64_t)event->bound);
 }
 
+/* One context, or all that a kernel had that is gone. */
+static void text_down(struct text *text, const struct bgdma_event *event)
+{
+	if (event->peer_ctx != BGDMA_CTX_ANY) {
+		text_peer(text, event->peer_rank, event->peer_ctx);
+		text_add(text, " left or died (incarnation %u)",
+			 event->peer_incarnation);
+	} else if (event->bound > event->peer_rank) {
+		text_add(text, "all at nodes %u to %" PRIu64 " are gone",
+			 event->peer_rank, (uint64_t)event->bound);
+	} else {
+		text_add(text, "all at node %u are gone", event->peer_rank);
+	}
+}
+
 int bgdma_explain_event(const struct bgdma_event *event, char *buf, size_t size)
 {
 	struct text text = { .buf = buf, .size = size };
 
 	switch (event->type) {
 	case BGDMA_EVENT_PEER_DOWN:
-		text_peer(&text, event->peer_rank, event->peer_ctx);
-		text_add(&text, " left or died (incarnation %u)",
-			 event->peer_incarnation);
+		text_down(&text, event);
 		break;
 	case BGDMA_EVENT_FIFO_ERROR:
 	case BGDMA_EVENT_COUNTER:
