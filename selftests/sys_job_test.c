@@ -6,7 +6,10 @@
  */
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
 
 #include "kselftest_harness.h"
 #include "sys_job.h"
@@ -101,6 +104,60 @@ TEST_F(env, folder)
 	setenv("BGDMA_JOB_DIR", "/tmp/no/such/folder", 1);
 	ASSERT_EQ(0, bgdma_job_open(&job, &hasty));
 	EXPECT_EQ(-ENOENT, bgdma_job_fence(job));
+	bgdma_job_close(job);
+}
+
+/* A fence that timed out is called again; what was put meanwhile is of the next. */
+TEST_F(env, again)
+{
+	const struct bgdma_job_attr hasty = { .timeout_ms = 20 };
+	struct bgdma_job *early, *late;
+	char byte;
+
+	set("BGDMA_SIZE", 2);
+	set("BGDMA_RANK", 1);
+	ASSERT_EQ(0, bgdma_job_open(&early, &hasty));
+	set("BGDMA_RANK", 0);
+	ASSERT_EQ(0, bgdma_job_open(&late, &hasty));
+	EXPECT_EQ(-ETIMEDOUT, bgdma_job_fence(early));
+	EXPECT_EQ(-ETIMEDOUT, bgdma_job_fence(early));
+	EXPECT_EQ(0, bgdma_job_put(early, "key", "x", 1));
+	EXPECT_EQ(0, bgdma_job_fence(late));
+	EXPECT_EQ(0, bgdma_job_fence(early));
+	EXPECT_EQ(-ENOENT, bgdma_job_get(early, 1, "key", &byte, 1));
+	EXPECT_EQ(-ETIMEDOUT, bgdma_job_fence(late));
+	EXPECT_EQ(0, bgdma_job_fence(early));
+	EXPECT_EQ(0, bgdma_job_fence(late));
+	EXPECT_EQ(1, bgdma_job_get(late, 1, "key", &byte, 1));
+	EXPECT_EQ(1, bgdma_job_get(early, 1, "key", &byte, 1));
+	bgdma_job_close(early);
+	bgdma_job_close(late);
+}
+
+static void ignore(int sig)
+{
+	(void)sig;
+}
+
+/* Signals that cut naps short do not make the time-out come sooner. */
+TEST_F(env, signals)
+{
+	const struct itimerval often = { { 0, 100 }, { 0, 100 } }, never = { 0 };
+	const struct bgdma_job_attr attr = { .timeout_ms = 300 };
+	struct timespec from, to;
+	struct bgdma_job *job;
+
+	set("BGDMA_SIZE", 2);
+	set("BGDMA_RANK", 1);
+	ASSERT_EQ(0, bgdma_job_open(&job, &attr));
+	signal(SIGALRM, ignore);
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	setitimer(ITIMER_REAL, &often, NULL);
+	EXPECT_EQ(-ETIMEDOUT, bgdma_job_fence(job));
+	setitimer(ITIMER_REAL, &never, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	EXPECT_LE(299, (to.tv_sec - from.tv_sec) * 1000 +
+			       (to.tv_nsec - from.tv_nsec) / 1000000);
 	bgdma_job_close(job);
 }
 
@@ -286,6 +343,37 @@ static void *serve_thread(void *server)
 {
 	serve(server);
 	return NULL;
+}
+
+/* One end of the launcher's barrier is not taken for the next one's. */
+TEST(pmi1_again)
+{
+	const struct bgdma_job_attr patient = {
+		.timeout_ms = 20000 * slowness() };
+	const struct bgdma_job_attr hasty = { .timeout_ms = 20 };
+	struct bgdma_job *early, *late;
+	static struct server server;
+	pthread_t thread;
+	int fd;
+
+	forget();
+	fd = connect_client(&server, 0);
+	connect_client(&server, 1);
+	must(-pthread_create(&thread, NULL, serve_thread, &server));
+	set("PMI_SIZE", 2);
+	ASSERT_EQ(0, bgdma_job_open(&late, &patient));
+	set("PMI_FD", (unsigned int)fd);
+	set("PMI_RANK", 0);
+	ASSERT_EQ(0, bgdma_job_open(&early, &hasty));
+	EXPECT_EQ(-ETIMEDOUT, bgdma_job_fence(early));
+	EXPECT_EQ(-ETIMEDOUT, bgdma_job_fence(early));
+	EXPECT_EQ(0, bgdma_job_fence(late));
+	EXPECT_EQ(0, bgdma_job_put(early, "key", "x", 1));
+	EXPECT_EQ(0, bgdma_job_fence(early));
+	EXPECT_EQ(-ETIMEDOUT, bgdma_job_fence(early));
+	bgdma_job_close(early);
+	bgdma_job_close(late);
+	pthread_join(thread, NULL);
 }
 
 /* One process of a job of one, whose launcher goes wrong at one command. */

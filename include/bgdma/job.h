@@ -109,7 +109,8 @@ BGDMA_API int bgdma_job_put(struct bgdma_job *job, const char *key,
  * bgdma_job_fence() - wait until all processes of the job are here
  * @job: job
  *
- * Collective: each process calls it as often as the others.
+ * Collective: each process calls it as often as the others. One that timed out is still
+ * under way, and the next call goes on with it (pmix: it is up to the launcher).
  *
  * Thread safety: any thread, but one at a time.
  * Return: 0; -ETIMEDOUT; -EPIPE the launcher is gone; -EPROTO it answers

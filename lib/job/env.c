@@ -30,6 +30,7 @@ struct pair {
 struct env {
 	struct pair *pairs;		/* of our own, latest first */
 	uint32_t fences;		/* done */
+	bool said;			/* our file for the next one is there */
 	size_t path_size;
 	char *path;			/* to compose names in */
 	char dir[];			/* of a job of one: empty */
@@ -94,7 +95,8 @@ static int env_put(struct bgdma_job *job, const char *key, const void *value,
 
 	if (!pair)
 		return -ENOMEM;
-	pair->fence = env->fences;
+	/* A fence that timed out, and is to be called again, has its file. */
+	pair->fence = env->fences + env->said;
 	pair->bytes = bytes;
 	snprintf(pair->key, sizeof(pair->key), "%s", key);
 	memcpy(pair->value, value, bytes);
@@ -153,7 +155,8 @@ static int env_write(struct bgdma_job *job)
 	return ret;
 }
 
-static int env_await(struct bgdma_job *job, uint32_t rank, uint64_t *naps)
+/* @deadline in ms; 0: for ever. */
+static int env_await(struct bgdma_job *job, uint32_t rank, int64_t deadline)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 	struct env *env = job->state;
@@ -162,27 +165,30 @@ static int env_await(struct bgdma_job *job, uint32_t rank, uint64_t *naps)
 	while (access(path, R_OK)) {
 		if (errno != ENOENT)
 			return -errno;
-		if (job->timeout_ms && *naps >= job->timeout_ms)
+		if (deadline && job_now_ms() >= deadline)
 			return -ETIMEDOUT;
 		nanosleep(&nap, NULL);
-		++*naps;
 	}
 	return 0;
 }
 
 static int env_fence(struct bgdma_job *job)
 {
+	int64_t deadline = job_deadline(job);
 	struct env *env = job->state;
-	uint64_t naps = 0;
 	uint32_t rank;
 	int ret = 0;
 
-	if (job->size > 1)
+	if (job->size > 1 && !env->said) {
 		ret = env_write(job);
+		env->said = !ret;
+	}
 	for (rank = 0; !ret && job->size > 1 && rank < job->size; rank++)
-		ret = env_await(job, rank, &naps);
-	if (!ret)
+		ret = env_await(job, rank, deadline);
+	if (!ret) {
 		env->fences++;
+		env->said = false;
+	}
 	return ret;
 }
 
@@ -192,7 +198,7 @@ static int env_get_own(const struct env *env, const char *key, void *value,
 	const struct pair *pair;
 
 	for (pair = env->pairs; pair; pair = pair->next) {
-		if (pair->fence == env->fences || strcmp(pair->key, key))
+		if (pair->fence >= env->fences || strcmp(pair->key, key))
 			continue;
 		if (pair->bytes > size)
 			return -EMSGSIZE;

@@ -61,6 +61,10 @@ bool job_number(const char *text, unsigned long max, uint32_t *number);
 /* The same of a variable; false: it is not set, or is something else. */
 bool job_variable(const char *name, unsigned long max, uint32_t *number);
 
+int64_t job_now_ms(void);
+/* When a fence that begins now times out, in job_now_ms(); 0: never. */
+int64_t job_deadline(const struct bgdma_job *job);
+
 /* Values as text, for wirings that carry only that. */
 void job_to_hex(const void *value, size_t bytes, char *hex);
 /* Bytes of the value; -EPROTO it is no hex; -EMSGSIZE longer than @size. */

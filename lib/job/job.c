@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../attr.h"
 #include "internal.h"
@@ -38,6 +39,19 @@ bool job_variable(const char *name, unsigned long max, uint32_t *number)
 	const char *text = getenv(name);
 
 	return text && job_number(text, max, number);
+}
+
+int64_t job_now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+int64_t job_deadline(const struct bgdma_job *job)
+{
+	return job->timeout_ms ? job_now_ms() + job->timeout_ms : 0;
 }
 
 void job_to_hex(const void *value, size_t bytes, char *hex)

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -20,8 +19,12 @@
 #define NAME_MAX_BYTES	512
 #define KEY_ROOM	(BGDMA_JOB_KEY_MAX + 16)
 
+/* Of the launcher's barrier: a fence that timed out left us inside. */
+enum barrier { OUTSIDE, INSIDE, LET_OUT };
+
 struct pmi1 {
 	int fd;
+	enum barrier barrier;
 	size_t fill;			/* bytes of @in */
 	char kvs[NAME_MAX_BYTES];
 	char in[LINE_MAX_BYTES];
@@ -60,14 +63,6 @@ static int pmi1_say(struct pmi1 *pmi, const char *format, ...)
 	return 0;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
-
 /* Wait until something can be read. @deadline in ms; 0: for ever. */
 static int pmi1_poll(struct pmi1 *pmi, int64_t deadline)
 {
@@ -77,7 +72,7 @@ static int pmi1_poll(struct pmi1 *pmi, int64_t deadline)
 
 	do {
 		if (deadline) {
-			left = deadline - now_ms();
+			left = deadline - job_now_ms();
 			if (left < 0)
 				left = 0;
 		}
@@ -88,8 +83,8 @@ static int pmi1_poll(struct pmi1 *pmi, int64_t deadline)
 	return ret ? 0 : -ETIMEDOUT;
 }
 
-/* The next line into @pmi->line, which must be an answer @cmd. */
-static int pmi1_hear(struct pmi1 *pmi, const char *cmd, int64_t deadline)
+/* The next line into @pmi->line. */
+static int pmi1_next(struct pmi1 *pmi, int64_t deadline)
 {
 	size_t length;
 	char *end;
@@ -115,13 +110,33 @@ static int pmi1_hear(struct pmi1 *pmi, const char *cmd, int64_t deadline)
 	pmi->line[length] = '\0';
 	pmi->fill -= length + 1;
 	memmove(pmi->in, end + 1, pmi->fill);
-
-	length = strlen(cmd);
-	if (strncmp(pmi->line, "cmd=", 4) != 0 ||
-	    strncmp(pmi->line + 4, cmd, length) != 0 ||
-	    (pmi->line[4 + length] && pmi->line[4 + length] != ' '))
-		return -EPROTO;
 	return 0;
+}
+
+static bool pmi1_is(const struct pmi1 *pmi, const char *cmd)
+{
+	size_t length = strlen(cmd);
+
+	return !strncmp(pmi->line, "cmd=", 4) &&
+	       !strncmp(pmi->line + 4, cmd, length) &&
+	       (!pmi->line[4 + length] || pmi->line[4 + length] == ' ');
+}
+
+/* The next line but one that ends a barrier must be an answer @cmd. */
+static int pmi1_hear(struct pmi1 *pmi, const char *cmd, int64_t deadline)
+{
+	int ret;
+
+	ret = pmi1_next(pmi, deadline);
+	if (!ret && pmi->barrier == INSIDE && pmi1_is(pmi, "barrier_out")) {
+		pmi->barrier = LET_OUT;
+		if (pmi1_is(pmi, cmd))
+			return 0;
+		ret = pmi1_next(pmi, deadline);
+	}
+	if (ret)
+		return ret;
+	return pmi1_is(pmi, cmd) ? 0 : -EPROTO;
 }
 
 /* A word of the last answer, until the next call; NULL: it has none. */
@@ -243,14 +258,23 @@ static int pmi1_put(struct bgdma_job *job, const char *key, const void *value,
 
 static int pmi1_fence(struct bgdma_job *job)
 {
-	int64_t deadline = job->timeout_ms ? now_ms() + job->timeout_ms : 0;
+	int64_t deadline = job_deadline(job);
 	struct pmi1 *pmi = job->state;
-	int ret;
+	int ret = 0;
 
-	ret = pmi1_say(pmi, "cmd=barrier_in\n");
-	if (!ret)
+	if (pmi->barrier == OUTSIDE) {
+		ret = pmi1_say(pmi, "cmd=barrier_in\n");
+		if (!ret)
+			pmi->barrier = INSIDE;
+	}
+	if (!ret && pmi->barrier == INSIDE) {
 		ret = pmi1_hear(pmi, "barrier_out", deadline);
-	return ret ? ret : pmi1_result(pmi);
+		if (!ret)
+			ret = pmi1_result(pmi);
+	}
+	if (ret != -ETIMEDOUT)
+		pmi->barrier = OUTSIDE;
+	return ret;
 }
 
 static int pmi1_get(struct bgdma_job *job, uint32_t rank, const char *key,
