@@ -53,6 +53,19 @@ exec 3>&-
 remove_and_insert
 result "after a file was opened and closed"
 
+# A wrong command line is one without the module, too.
+tool_says() {
+	wanted=$1
+	shift
+	bgdma "$@" >/dev/null 2>&1
+	[ $? -eq "$wanted" ]
+}
+
+remove && tool_says 1 partition add x dims 2x && tool_says 1 ctx show demo/1x &&
+	tool_says 1 tree show x class && tool_says 1 link add dev &&
+	tool_says 2 partition add x dims 2 && tool_says 2 stat && insert
+result "what the tool says when it is not there"
+
 bgdma partition add left dims 8x8x8
 remove_and_insert
 result "with a partition left"

@@ -113,11 +113,8 @@ static int put_parameters(struct nl_msg *msg, int argc, char **argv)
 static int change(uint8_t cmd, int argc, char **argv)
 {
 	struct nl_msg *msg;
-	int ret;
+	int ret = TOOL_OK;
 
-	ret = tool_open();
-	if (ret)
-		return ret;
 	msg = tool_request(cmd, NLM_F_ACK);
 	if (msg)
 		ret = put_parameters(msg, argc, argv);
@@ -348,9 +345,6 @@ static int show_links(int argc, char **argv)
 	}
 	if (argc)
 		return usage_error("\"%s\" is unknown", *argv);
-	ret = tool_open();
-	if (ret)
-		return ret;
 	shown.links = json_object_new_array();
 	shown.peers = json_object_new_array();
 	ret = tool_call(tool_request(BGDMA_CMD_LINK_GET, NLM_F_DUMP), on_link,

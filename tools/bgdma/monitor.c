@@ -70,12 +70,7 @@ static void on_event(struct nlmsghdr *nlh, void *arg)
  */
 int cmd_monitor(int argc, char **argv)
 {
-	int ret;
-
 	if (argc)
 		return usage_error("\"%s\" is one word too many", argv[0]);
-	ret = tool_open();
-	if (ret)
-		return ret;
 	return tool_listen(on_event, NULL);
 }

@@ -32,13 +32,13 @@ static int refuse(const char *what, int err)
 	return TOOL_REFUSED;
 }
 
-/**
- * tool_open() - connect to the module
- */
-int tool_open(void)
+/* Connect to the module, once. */
+static int connect_module(void)
 {
 	int one = 1, err;
 
+	if (sock)
+		return TOOL_OK;
 	sock = nl_socket_alloc();
 	if (!sock)
 		return refuse("netlink socket", -NLE_NOMEM);
@@ -82,8 +82,9 @@ struct nl_msg *tool_request(uint8_t cmd, int flags)
 {
 	struct nl_msg *msg = nlmsg_alloc();
 
-	if (msg && !genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0,
-				flags, cmd, BGDMA_GENL_VERSION)) {
+	/* tool_call() knows the family. */
+	if (msg && !genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, 0, 0, flags,
+				cmd, BGDMA_GENL_VERSION)) {
 		nlmsg_free(msg);
 		msg = NULL;
 	}
@@ -211,6 +212,11 @@ int tool_call(struct nl_msg *msg, message_fn fn, void *arg)
 
 	if (!cb || !msg)
 		goto out;
+	if (connect_module()) {
+		call.err = -ENOENT;
+		goto out;
+	}
+	nlmsg_hdr(msg)->nlmsg_type = (uint16_t)family;
 	nl_cb_err(cb, NL_CB_CUSTOM, on_error, &call);
 	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_end, &call);
 	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_ack, &call);
@@ -236,10 +242,13 @@ out:
 int tool_listen(message_fn fn, void *arg)
 {
 	struct call call = { .fn = fn, .arg = arg };
-	int group = genl_ctrl_resolve_grp(sock, BGDMA_GENL_NAME,
-					  BGDMA_MCGRP_CONFIG);
-	int err = group < 0 ? group : nl_socket_add_membership(sock, group);
+	int group, err;
 
+	if (connect_module())
+		return TOOL_REFUSED;
+	group = genl_ctrl_resolve_grp(sock, BGDMA_GENL_NAME,
+				      BGDMA_MCGRP_CONFIG);
+	err = group < 0 ? group : nl_socket_add_membership(sock, group);
 	nl_socket_disable_seq_check(sock);
 	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_message, &call);
 	while (err >= 0 && !ferror(stdout)) {

@@ -221,13 +221,10 @@ static int put_parameters(struct nl_msg *msg, int argc, char **argv)
 static int change(uint8_t cmd, int argc, char **argv)
 {
 	struct nl_msg *msg;
-	int ret;
+	int ret = TOOL_OK;
 
 	if (argc < 1)
 		return usage_error("the name of the partition is missing");
-	ret = tool_open();
-	if (ret)
-		return ret;
 	msg = tool_request(cmd, NLM_F_ACK);
 	if (msg)
 		ret = put_name(msg, BGDMA_A_PARTITION_NAME, argv[0]);
@@ -357,13 +354,10 @@ static int show_partitions(int argc, char **argv)
 {
 	struct json_object *all;
 	struct nl_msg *msg;
-	int ret;
+	int ret = TOOL_OK;
 
 	if (argc > 1)
 		return usage_error("\"%s\" is one word too many", argv[1]);
-	ret = tool_open();
-	if (ret)
-		return ret;
 	msg = tool_request(BGDMA_CMD_PARTITION_GET, argc ? NLM_F_ACK :
 							   NLM_F_DUMP);
 	if (msg && argc)

@@ -113,14 +113,11 @@ static int get_route(int argc, char **argv)
 {
 	struct json_object *route = NULL;
 	struct nl_msg *msg;
-	int ret;
+	int ret = TOOL_OK;
 
 	if (argc < 5 || argc > 6 || strcmp(argv[1], "from") ||
 	    strcmp(argv[3], "to") || (argc == 6 && strcmp(argv[5], "adaptive")))
 		return usage_error("it is \"route get PARTITION from RANK to RANK [adaptive]\"");
-	ret = tool_open();
-	if (ret)
-		return ret;
 	msg = tool_request(BGDMA_CMD_ROUTE_GET, NLM_F_ACK);
 	if (msg)
 		ret = put_request(msg, argc, argv);

@@ -129,9 +129,6 @@ int show(const struct view *view, int argc, char **argv)
 				   argv[0]);
 	if (argc > 2)
 		return usage_error("\"%s\" is one word too many", argv[2]);
-	ret = tool_open();
-	if (ret)
-		return ret;
 	msg = tool_request(view->cmd, NLM_F_DUMP);
 	if (msg && argc > 1)
 		ret = put_address(msg, argv[1], view->depth);

@@ -52,13 +52,8 @@ static void on_stats(struct nlmsghdr *nlh, void *arg)
  */
 int cmd_stat(int argc, char **argv)
 {
-	int ret;
-
 	if (argc)
 		return usage_error("\"%s\" is one word too many", argv[0]);
-	ret = tool_open();
-	if (ret)
-		return ret;
 	return tool_call(tool_request(BGDMA_CMD_STATS_GET, NLM_F_ACK),
 			 on_stats, NULL);
 }

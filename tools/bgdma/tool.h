@@ -30,8 +30,10 @@ extern struct options options;
 /* ---- netlink.c ---- */
 typedef void (*message_fn)(struct nlmsghdr *nlh, void *arg);
 
-/* All return TOOL_OK, or print why not to stderr and return TOOL_REFUSED. */
-int tool_open(void);
+/*
+ * Those with a result return TOOL_OK, or print why not to stderr and return
+ * TOOL_REFUSED. A request can be made, and found wrong, where there is no module.
+ */
 void tool_close(void);
 struct nl_msg *tool_request(uint8_t cmd, int flags);
 int tool_call(struct nl_msg *msg, message_fn fn, void *arg);

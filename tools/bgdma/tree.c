@@ -396,14 +396,11 @@ int cmd_tree(int argc, char **argv)
 	struct json_object *all, *waiting;
 	bool waits = false;
 	struct nl_msg *msg;
-	int ret;
+	int ret = TOOL_OK;
 
 	if (argc && strcmp(argv[0], "show") && strcmp(argv[0], "list"))
 		return usage_error("\"%s\" is unknown, try \"bgdma help\"",
 				   argv[0]);
-	ret = tool_open();
-	if (ret)
-		return ret;
 	msg = tool_request(BGDMA_CMD_TREE_GET, NLM_F_DUMP);
 	if (msg && argc)
 		ret = put_words(msg, argc - 1, argv + 1, &waits);
