@@ -5,10 +5,13 @@
  * against the schema.
  */
 #include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
@@ -436,6 +439,25 @@ TEST_F(tool, links)
 	EXPECT_STARTS("Error: bgdma: the partition has no link on this device");
 	EXPECT_EQ(2, RUN("link add dev veth0 partition test window 257"));
 	EXPECT_STARTS("Error: integer out of range: window, must be 1 to 256");
+}
+
+/* Bytes that a terminal obeys, and that are no text to JSON. */
+TEST_F(tool, name_of_a_device_that_is_no_text)
+{
+	struct ifreq change = { .ifr_name = "veth0",
+				.ifr_newname = "v\033[\200" };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	if (rt_veth())
+		SKIP(return, "needs veth");
+	ASSERT_EQ(0, ioctl(fd, SIOCSIFNAME, &change));
+	close(fd);
+	ASSERT_EQ(0, RUN("link add dev \"$(printf 'v\\033[\\200')\""
+			 " partition test"));
+	EXPECT_EQ(0, RUN("link show"));
+	EXPECT_STARTS("v?[?: partition test ");
+	EXPECT_EQ(0, RUN("-j link show"));
+	EXPECT_HAS("\"dev\":\"v?[?\",");
 }
 
 TEST_F(tool, wrong_words_about_links)

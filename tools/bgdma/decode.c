@@ -205,6 +205,23 @@ static struct json_object *mac_string(struct nlattr *attr)
 	return json_object_new_string(text);
 }
 
+/*
+ * Devices may be called what a terminal takes for a command, and JSON for no text:
+ * such bytes become question marks.
+ */
+static struct json_object *plain_string(struct nlattr *attr)
+{
+	const char *from = nla_data(attr);
+	size_t i, n = strnlen(from, (size_t)nla_len(attr));
+	char text[256];
+
+	if (n > sizeof(text))
+		n = sizeof(text);
+	for (i = 0; i < n; i++)
+		text[i] = from[i] >= ' ' && from[i] <= '~' ? from[i] : '?';
+	return json_object_new_string_len(text, (int)n);
+}
+
 static struct json_object *kernel_string(uint64_t number)
 {
 	char text[24];
@@ -224,7 +241,7 @@ static struct json_object *value_of(struct nlattr *attr, enum type type)
 
 	switch (type) {
 	case TYPE_STRING:
-		return json_object_new_string(nla_get_string(attr));
+		return plain_string(attr);
 	case TYPE_U32:
 		return json_object_new_int64(nla_get_u32(attr));
 	case TYPE_U64:
