@@ -3,8 +3,8 @@
  * Injection FIFOs: rings of descriptors that the engine executes (DMA-2).
  *
  * A descriptor's sequence number counts from 0 at the creation of its FIFO.
- * Everything here but create, destroy, cancel and clear_error is the data
- * path: one thread at a time for each FIFO.
+ * Everything here that does not say otherwise is for the producer: one thread at a
+ * time for each FIFO. All of that but cancel and clear_error is the data path.
  */
 #ifndef BGDMA_INJECT_H
 #define BGDMA_INJECT_H

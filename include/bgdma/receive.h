@@ -8,8 +8,8 @@
  *	}
  *	bgdma_rec_release(fifo);
  *
- * Everything here but create, destroy, clear_error and eventfd is the data
- * path: one thread at a time for each FIFO.
+ * Everything here that does not say otherwise is for the consumer: one thread at a
+ * time for each FIFO. All of that but clear_error is the data path.
  */
 #ifndef BGDMA_RECEIVE_H
 #define BGDMA_RECEIVE_H
@@ -240,6 +240,8 @@ BGDMA_API int bgdma_rec_error(struct bgdma_rec_fifo *fifo,
  * bgdma_rec_clear_error() - take a FIFO out of error
  * @fifo: FIFO
  * @flags: 0, or BGDMA_CLEAR_FLUSH: drop what is in it
+ *
+ * As by bgdma_rec_release(), packets that bgdma_rec_next() has passed are gone then.
  *
  * Thread safety: the consumer.
  * Return: 0; -ENODEV.
