@@ -74,10 +74,12 @@ BGDMA_API int bgdma_attach_sized(struct bgdma_ctx **ctx,
  *
  * Thread safety: any thread.
  * Return: 0; -ENOENT no device, no such partition in this network namespace
- * or no such rank; -EACCES the partition's mode, or the node belongs to
+ * or no such rank; -EREMOTE the node lives in another kernel, or network namespace;
+ * -EACCES the partition's mode, or the node belongs to
  * another user; -EADDRINUSE the context number is taken; -EMFILE too many
  * files, or contexts of this user; -ENOSPC the node is full; -EINVAL a value
- * is out of range; -ENAMETOOLONG the partition's name; -ENOMEM.
+ * is out of range; -ENAMETOOLONG the partition's name; -E2BIG the program asks for
+ * what this library does not know; -ENOMEM.
  */
 static inline int bgdma_attach(struct bgdma_ctx **ctx,
 			       const struct bgdma_attach_attr *attr)
