@@ -29,7 +29,7 @@ static const struct field fields[] = {
 	{ BGDMA_A_FIFO_WAITS_KIND, TYPE_KIND, "waits_kind" },
 	{ BGDMA_A_FIFO_WAITS_ID, TYPE_U32, "waits_id" },
 	{ BGDMA_A_FIFO_WAITS_RANK, TYPE_U32, "waits_rank" },
-	{ BGDMA_A_FIFO_WAITS_CTX, TYPE_U32, "waits_ctx" },
+	{ BGDMA_A_FIFO_WAITS_CTX, TYPE_CTX, "waits_ctx" },
 	{ BGDMA_A_FIFO_QUOTA, TYPE_U32, "quota" },
 	{ BGDMA_A_FIFO_SENDERS, TYPE_U32, "senders" },
 	{ BGDMA_A_FIFO_SENDERS_MAX, TYPE_U32, "senders_max" },
@@ -69,6 +69,17 @@ static void print_remote_get(struct json_object *o)
 	       get_u64(o, "refused"), get_u64(o, "grants"));
 }
 
+/* Who sends to a group waits for a node of it. */
+static void print_waits(struct json_object *o)
+{
+	printf("    waits for %s %" PRIu64 " of %s/%" PRIu64,
+	       get_string(o, "waits_kind"), get_u64(o, "waits_id"),
+	       get_string(o, "partition"), get_u64(o, "waits_rank"));
+	if (has(o, "waits_ctx"))
+		printf(".%" PRIu64, get_u64(o, "waits_ctx"));
+	putchar('\n');
+}
+
 static void text(struct json_object *o)
 {
 	const char *kind = get_string(o, "kind");
@@ -85,11 +96,7 @@ static void text(struct json_object *o)
 		print_remote_get(o);
 	printf("%s\n", has(o, "senders_wait") ? " senders-wait" : "");
 	if (has(o, "waits_kind"))
-		printf("    waits for %s %" PRIu64 " of %s/%" PRIu64
-		       ".%" PRIu64 "\n",
-		       get_string(o, "waits_kind"), get_u64(o, "waits_id"),
-		       get_string(o, "partition"), get_u64(o, "waits_rank"),
-		       get_u64(o, "waits_ctx"));
+		print_waits(o);
 	print_stats(o);
 	print_record(o);
 }
