@@ -125,6 +125,8 @@ static const struct told errors[] = {
 	  "Error: integer out of range: quantum, must be 4096 to 1048576.\n" },
 	{ "partition set test mode 700", 2,
 	  "Error: bgdma: a mode has read and write bits only.\n" },
+	{ "partition set test nodes 0-3", 2,
+	  "Error: Unknown attribute type: nodes.\n" },
 	{ "partition set test dims 2", 2,
 	  "Error: bgdma: the shape of a partition cannot change.\n" },
 };

@@ -143,7 +143,9 @@ static void explain(const struct call *call, struct nlmsghdr *nlh, size_t skip)
 			nla_get_string(tb[NLMSGERR_ATTR_MSG]));
 	else
 		fprintf(stderr, "Error: %s", strerror(-call->err));
-	if (attr && tb[NLMSGERR_ATTR_POLICY])
+	/* What the module says itself names it. */
+	if (attr && (!tb[NLMSGERR_ATTR_MSG] ||
+		     strncmp(nla_get_string(tb[NLMSGERR_ATTR_MSG]), "bgdma:", 6)))
 		fprintf(stderr, ": %s", attr);
 	if (tb[NLMSGERR_ATTR_POLICY])
 		print_policy(tb[NLMSGERR_ATTR_POLICY]);
