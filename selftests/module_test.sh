@@ -66,6 +66,24 @@ remove && tool_says 1 partition add x dims 2x && tool_says 1 ctx show demo/1x &&
 	tool_says 2 partition add x dims 2 && tool_says 2 stat && insert
 result "what the tool says when it is not there"
 
+# Nobody would tell it any more. It listens when it has told of something.
+log=$(mktemp) || exit 1
+timeout 60 bgdma monitor >"$log" 2>&1 &
+monitor=$!
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	bgdma partition add told dims 1
+	bgdma partition del told
+	[ -s "$log" ] && break
+	sleep 1
+done
+remove
+wait $monitor
+[ $? -eq 2 ] && grep -q '^\[[a-z]*\] told:' "$log" &&
+	[ "$(tail -n 1 "$log")" = "Error: the bgdma module has gone." ]
+result "a monitor ends with it"
+rm -f "$log"
+insert
+
 bgdma partition add left dims 8x8x8
 remove_and_insert
 result "with a partition left"

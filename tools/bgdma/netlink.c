@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <linux/bgdma_netlink.h>
+#include <linux/genetlink.h>
 #include <linux/netlink.h>
 #include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
@@ -234,26 +235,60 @@ out:
 	return err < 0 ? refuse("netlink", err) : TOOL_OK;
 }
 
+/* Of families that come and go: has ours gone? */
+static bool is_end(struct nlmsghdr *nlh)
+{
+	struct nlattr *attrs[CTRL_ATTR_MAX + 1];
+
+	return genlmsg_hdr(nlh)->cmd == CTRL_CMD_DELFAMILY &&
+	       !genlmsg_parse(nlh, 0, attrs, CTRL_ATTR_MAX, NULL) &&
+	       attrs[CTRL_ATTR_FAMILY_NAME] &&
+	       !strcmp(nla_get_string(attrs[CTRL_ATTR_FAMILY_NAME]),
+		       BGDMA_GENL_NAME);
+}
+
+static int on_notification(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *nlh = nlmsg_hdr(msg);
+	struct call *call = arg;
+
+	if (nlh->nlmsg_type != GENL_ID_CTRL)
+		return on_message(msg, arg);
+	call->done = is_end(nlh);
+	return call->done ? NL_STOP : NL_OK;
+}
+
+/* Both groups are looked up before the first talks, which a look-up would not expect. */
+static int join(void)
+{
+	int ends = genl_ctrl_resolve_grp(sock, "nlctrl", "notify");
+	int config = genl_ctrl_resolve_grp(sock, BGDMA_GENL_NAME,
+					   BGDMA_MCGRP_CONFIG);
+
+	if (ends < 0 || config < 0)
+		return ends < 0 ? ends : config;
+	return nl_socket_add_memberships(sock, ends, config, 0);
+}
+
 /**
  * tool_listen() - call a function for each notification
  * @fn: called
  * @arg: for @fn
  *
- * For ever, or until stdout takes no more; then main() says so.
+ * Until the module goes, or stdout takes no more; then main() says so.
  */
 int tool_listen(message_fn fn, void *arg)
 {
 	struct call call = { .fn = fn, .arg = arg };
-	int group, err;
+	int err;
 
 	if (connect_module())
 		return TOOL_REFUSED;
-	group = genl_ctrl_resolve_grp(sock, BGDMA_GENL_NAME,
-				      BGDMA_MCGRP_CONFIG);
-	err = group < 0 ? group : nl_socket_add_membership(sock, group);
+	err = join();
 	nl_socket_disable_seq_check(sock);
-	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_message, &call);
-	while (err >= 0 && !ferror(stdout)) {
+	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_notification,
+			    &call);
+	while (err >= 0 && !call.done && !ferror(stdout)) {
 		err = nl_recvmsgs_default(sock);
 		/* Missed some; those that follow still tell. */
 		if (err == -NLE_NOMEM) {
@@ -261,5 +296,7 @@ int tool_listen(message_fn fn, void *arg)
 			err = 0;
 		}
 	}
+	if (call.done)
+		fprintf(stderr, "Error: the bgdma module has gone.\n");
 	return err < 0 ? refuse("notifications", err) : TOOL_REFUSED;
 }
