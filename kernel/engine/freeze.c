@@ -11,32 +11,32 @@
 /* What it sends next does not find the memory, or the right, any more. */
 static bool bgdma_stream_freeze(struct bgdma_stream *s, u32 region)
 {
-	bool any = false;
+	bool out = false;
 
 	if (!READ_ONCE(s->tx))
 		return false;
 	bgdma_stream_own(s);
 	if (s->tx)
-		any = s->ctx->partition->fabric->freeze(s, region);
+		out = s->ctx->partition->fabric->freeze(s, region);
 	rcu_read_lock();
 	bgdma_stream_leave(s, false);
 	rcu_read_unlock();
-	return any;
+	return out;
 }
 
 static bool bgdma_rgq_freeze(struct bgdma_ctx *ctx, u32 region)
 {
 	struct bgdma_rget_queue *queue;
-	bool any = false;
+	bool out = false;
 	u32 i, sub;
 
 	for (i = 0; i < ctx->n_rgq; i++) {
 		queue = rcu_dereference_protected(ctx->rgq[i],
 						  lockdep_is_held(&ctx->lock));
 		for (sub = 0; queue && sub < queue->nsubs; sub++)
-			any |= bgdma_stream_freeze(&queue->subs[sub].s, region);
+			out |= bgdma_stream_freeze(&queue->subs[sub].s, region);
 	}
-	return any;
+	return out;
 }
 
 /**
@@ -49,18 +49,18 @@ static bool bgdma_rgq_freeze(struct bgdma_ctx *ctx, u32 region)
 void bgdma_freeze_region(struct bgdma_ctx *ctx, u32 handle)
 {
 	struct bgdma_inj_fifo *fifo;
-	bool any;
+	bool out;
 	u32 i;
 
 	lockdep_assert_held(&ctx->lock);
-	any = bgdma_rgq_freeze(ctx, handle);
+	out = bgdma_rgq_freeze(ctx, handle);
 	for (i = 0; i < ctx->n_inj; i++) {
 		fifo = rcu_dereference_protected(ctx->inj[i],
 						 lockdep_is_held(&ctx->lock));
 		if (fifo)
-			any |= bgdma_stream_freeze(&fifo->s, handle);
+			out |= bgdma_stream_freeze(&fifo->s, handle);
 	}
-	if (any)
+	if (out)
 		synchronize_rcu();
 }
 

@@ -340,6 +340,11 @@ struct bgdma_frame_cb {
 	u64 parts;
 };
 
+static inline struct bgdma_frame *bgdma_frame_of(const struct sk_buff *skb)
+{
+	return (struct bgdma_frame *)skb->data;
+}
+
 static inline struct bgdma_frame_cb *bgdma_frame_cb(struct sk_buff *skb)
 {
 	BUILD_BUG_ON(sizeof(struct bgdma_frame_cb) > sizeof(skb->cb));

@@ -16,11 +16,6 @@
 #include "flow.h"
 #include "sum.h"
 
-static struct bgdma_frame *bgdma_frame_of(const struct sk_buff *skb)
-{
-	return (struct bgdma_frame *)skb->data;
-}
-
 /**
  * bgdma_frame_new() - memory for a frame
  * @room: bytes of its head that follow struct bgdma_frame. Debian's kernels make

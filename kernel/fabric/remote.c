@@ -393,7 +393,7 @@ bool bgdma_remote_tx(struct bgdma_stream *s)
 	if (!tx)
 		return false;
 	tx->tag = bgdma_remote_tag(s);
-	/* Others ask whether there is one: bgdma_streams_freeze(). */
+	/* Others ask whether there is one: bgdma_stream_freeze(). */
 	WRITE_ONCE(s->tx, tx);
 	/* From now on a fence is one. */
 	bgdma_good_forget(s);

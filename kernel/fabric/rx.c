@@ -25,20 +25,15 @@
 /* Bytes that are delivered where a frame is found. */
 #define BGDMA_RX_INLINE		(128L << 10)
 
-static const struct bgdma_frame *bgdma_rx_head(const struct sk_buff *skb)
-{
-	return (const struct bgdma_frame *)skb->data;
-}
-
 static u32 bgdma_rx_psn(const struct sk_buff *skb)
 {
-	return le32_to_cpu(bgdma_rx_head(skb)->psn);
+	return le32_to_cpu(bgdma_frame_of(skb)->psn);
 }
 
 /* Numbers that a frame has. */
 static u32 bgdma_rx_span(const struct sk_buff *skb)
 {
-	return bgdma_rx_head(skb)->more + 1;
+	return bgdma_frame_of(skb)->more + 1;
 }
 
 /* --------------------------------------------------------------------- */
@@ -316,7 +311,7 @@ static bool bgdma_rx_must_tell(const struct bgdma_rx_flow *flow,
 
 	if (likely(!flow->n_results))
 		return false;
-	p = (const void *)(bgdma_rx_head(skb) + 1);
+	p = (const void *)(bgdma_frame_of(skb) + 1);
 	return flow->n_results == BGDMA_WIRE_RESULTS ||
 	       bgdma_wire_is_gate(&p[flow->packet]);
 }
@@ -348,7 +343,7 @@ static void bgdma_rx_done(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 	bgdma_window_done(flow->have, &flow->next, bgdma_rx_span(skb), dealt);
 	/* Who was told that a frame has arrived, but no more, waits for more. */
 	if (!dealt || flow->held ||
-	    !(bgdma_rx_head(skb)->flags & BGDMA_FRAME_PATIENT))
+	    !(bgdma_frame_of(skb)->flags & BGDMA_FRAME_PATIENT))
 		flow->due = true;
 	spin_unlock(&flow->lock);
 	flow->packet = 0;
@@ -451,7 +446,7 @@ static bool bgdma_rx_useless(struct bgdma_rx_flow *flow,
 static int bgdma_rx_frame(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 			  long *budget)
 {
-	const struct bgdma_frame *f = bgdma_rx_head(skb);
+	const struct bgdma_frame *f = bgdma_frame_of(skb);
 	const struct bgdma_wire_packet *p = (const void *)(f + 1);
 	u32 head = le16_to_cpu(f->head);
 
@@ -534,7 +529,7 @@ long bgdma_rx_turn(struct bgdma_stream *s, long budget)
 /* May its sender speak for the node that it says it is from? */
 static bool bgdma_rx_good(struct bgdma_flows *flows, const struct sk_buff *skb)
 {
-	const struct bgdma_frame *f = bgdma_rx_head(skb);
+	const struct bgdma_frame *f = bgdma_frame_of(skb);
 	u32 ctx = le16_to_cpu(f->flow_ctx);
 
 	return (f->type == BGDMA_FRAME_CLOSE ||
@@ -548,7 +543,7 @@ static bool bgdma_rx_good(struct bgdma_flows *flows, const struct sk_buff *skb)
 static bool bgdma_rx_take(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 			  bool pooled)
 {
-	const struct bgdma_frame *f = bgdma_rx_head(skb);
+	const struct bgdma_frame *f = bgdma_frame_of(skb);
 	bool known, next, due;
 
 	spin_lock(&flow->lock);
@@ -605,7 +600,7 @@ void bgdma_rx_run(struct bgdma_rx_flow *flow, bool pooled)
 bool bgdma_rx_known(struct bgdma_flows *flows, struct sk_buff *skb,
 		    struct bgdma_rx_flow **last, bool pooled)
 {
-	const struct bgdma_frame *f = bgdma_rx_head(skb);
+	const struct bgdma_frame *f = bgdma_frame_of(skb);
 	const struct bgdma_flow_key key = bgdma_rx_key(f);
 	struct bgdma_rx_flow *flow;
 
@@ -668,7 +663,7 @@ static void bgdma_rx_close(struct bgdma_flows *flows,
  */
 void bgdma_rx_data(struct bgdma_flows *flows, struct sk_buff *skb)
 {
-	const struct bgdma_frame *f = bgdma_rx_head(skb);
+	const struct bgdma_frame *f = bgdma_frame_of(skb);
 	struct bgdma_rx_flow *flow = NULL;
 
 	lockdep_assert_held(&flows->mutex);

@@ -354,7 +354,7 @@ void bgdma_sent_unanswered(struct bgdma_tx *tx, u32 rank, u32 code)
 }
 
 /* Nobody knows what becomes of it. */
-static void bgdma_sent_cancel(struct bgdma_tx *tx, struct bgdma_sent *sent)
+static void bgdma_sent_cancel(struct bgdma_sent *sent)
 {
 	u32 all = bgdma_desc_counts(&sent->desc);
 
@@ -389,7 +389,7 @@ void bgdma_sent_orphan(struct bgdma_tx *tx)
 			sent->asked = 0;
 		}
 		if (!sent->code)
-			bgdma_sent_cancel(tx, sent);
+			bgdma_sent_cancel(sent);
 		bgdma_sent_mark(tx, sent);
 	}
 }

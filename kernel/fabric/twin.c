@@ -5,11 +5,6 @@
  */
 #include "flow.h"
 
-static struct bgdma_frame *bgdma_twin_frame(const struct sk_buff *skb)
-{
-	return (struct bgdma_frame *)skb->data;
-}
-
 /**
  * bgdma_frame_borrows() - is some of the payload of a frame in the pages of a region?
  * @skb: frame
@@ -27,7 +22,7 @@ bool bgdma_frame_borrows(const struct sk_buff *skb)
  */
 u32 bgdma_frame_head(const struct sk_buff *skb)
 {
-	return le16_to_cpu(bgdma_twin_frame(skb)->head);
+	return le16_to_cpu(bgdma_frame_of(skb)->head);
 }
 
 /**
@@ -141,7 +136,7 @@ int bgdma_frames_own(struct sk_buff_head *queue, bool apart)
  */
 void bgdma_frame_take_back(struct sk_buff *skb)
 {
-	WRITE_ONCE(bgdma_twin_frame(skb)->magic, 0);
+	WRITE_ONCE(bgdma_frame_of(skb)->magic, 0);
 }
 
 /**
@@ -152,6 +147,6 @@ void bgdma_frame_take_back(struct sk_buff *skb)
  */
 bool bgdma_frame_taken_back(const struct sk_buff *skb)
 {
-	return READ_ONCE(bgdma_twin_frame(skb)->magic) !=
+	return READ_ONCE(bgdma_frame_of(skb)->magic) !=
 	       cpu_to_le16(BGDMA_WIRE_MAGIC);
 }
