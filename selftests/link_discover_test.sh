@@ -56,6 +56,12 @@ insert() {
 	modprobe bgdma
 }
 
+# monitor_hears SPACE: somebody there is in a group of generic netlink
+monitor_hears() {
+	on "$1" awk '$2 == 16 && $4 !~ /^0+$/ { found = 1 } END { exit !found }' \
+		/proc/net/netlink
+}
+
 trap 'no_spaces; [ -d /sys/module/bgdma ] || insert; rm -rf "$tmp"' EXIT
 
 # ---- A torus of four: 0-1, 2-3 along X, 0-2, 1-3 along Y ----
@@ -63,6 +69,7 @@ spaces 0 1 2 3 && join 0 1 && join 2 3 && join 0 2 && join 1 3
 result "four namespaces are joined"
 on 0 bgdma monitor >"$tmp/monitor" &
 monitor=$!
+soon monitor_hears 0
 for node in 0 1 2 3; do
 	partition $node p dims 2x2x1 nodes $node key-file "$tmp/key"
 done
