@@ -514,6 +514,31 @@ TEST_F(tree, dma8_bad_descriptors)
 	EXPECT_EQ(BGDMA_E_FIELD, run_bad(&m->inj, &d));
 }
 
+/* Who waits for a collective that there is no class for is told. */
+TEST_F(tree, dma8_a_counter_waits_for_no_class)
+{
+	struct member *m = &self->t.m[0];
+	struct bgdma_desc d = d_tree(m, BGDMA_OP_TREE_ALLREDUCE,
+				     BGDMA_TREE_COMBINE(BGDMA_TREE_ADD,
+							BGDMA_TREE_U64), 64);
+	const struct bgdma_record *why = counter_record(&m->n, REC, m->rc);
+	__u32 slot = BGDMA_HANDLE_SLOT(m->rc);
+
+	d.class_prio = CLASS + 1;
+	d.flags = 0;
+	counter_add(&m->n, REC, m->rc, 64);
+	EXPECT_EQ(BGDMA_E_CLASS, run_bad(&m->inj, &d));
+	EXPECT_EQ(BGDMA_E_CLASS, why->code);
+	EXPECT_EQ(0, value(&m->n, REC, m->rc));
+	must(clear_error(&m->n, REC, slot, 0));
+	/* It would have landed at the root, and nobody knows who that is. */
+	d.op = BGDMA_OP_TREE_REDUCE;
+	counter_add(&m->n, REC, m->rc, 64);
+	EXPECT_EQ(BGDMA_E_CLASS, run_bad(&m->inj, &d));
+	EXPECT_EQ(BGDMA_E_CLASS, why->code);
+	EXPECT_EQ(64, value(&m->n, REC, m->rc));
+}
+
 TEST_F(tree, dma8_bad_bindings)
 {
 	struct tree *t = &self->t;
