@@ -316,6 +316,9 @@ TEST_F(desc, dma8_first_error_of_a_counter_is_kept)
 	EXPECT_EQ(BGDMA_E_BOUNDS, r->code);
 	EXPECT_EQ(1, r->lost);
 	EXPECT_EQ(0, r->desc_seq);
+	/* 0 is no transfer, and not the first one of the first FIFO. */
+	EXPECT_EQ(0, r->fifo);
+	EXPECT_NE(0, r->transfer_id);
 	must(clear_error(&a->n, INJ, BGDMA_HANDLE_SLOT(a->ic), 0));
 	EXPECT_EQ(0, r->code);
 	EXPECT_EQ(BGDMA_E_NO_PEER, run_bad(&a->inj, &d));

@@ -425,7 +425,7 @@ enum bgdma_kind {
  * @fifo_kind: enum bgdma_kind of @fifo
  * @peer_ctx: context of @peer_rank
  * @peer_rank: the other node of the transfer
- * @transfer_id: as in the packets and traces of both sides
+ * @transfer_id: as in the packets and traces of both sides; 0: no transfer
  * @offset: where in the region, ring or transfer it went wrong
  * @bound: what @offset had to stay within; for BGDMA_E_ABORTED the cause
  * @resv: 0
@@ -466,7 +466,7 @@ enum bgdma_event_type {
  * @peer_incarnation: of the peer's context
  * @object: handle or id
  * @desc_seq: sequence number of the descriptor
- * @transfer_id: as in packets and traces
+ * @transfer_id: as in packets and traces; 0: no transfer
  * @cookie: of the descriptor
  * @offset: as in struct bgdma_record
  * @bound: as in struct bgdma_record
