@@ -472,7 +472,8 @@ void bgdma_tx_ack(struct bgdma_flows *flows, const struct sk_buff *skb,
 		bgdma_tx_acked(flow, f);
 		if (tx->s)
 			bgdma_waiters_wake(&tx->waiters);
-		else if (tx->until && bgdma_tx_quiet(tx))
+		/* It may have died meanwhile: its flows are taken apart. */
+		else if (!tx->dead && tx->until && bgdma_tx_quiet(tx))
 			bgdma_tx_over(tx);
 		/* What would have gone on in its next turn may have none for long. */
 		stands = tx->s && READ_ONCE(tx->s->flags) & BGDMA_STREAM_HALTED;
