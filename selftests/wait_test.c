@@ -170,6 +170,28 @@ TEST_F(wait, freeing_it_wakes_its_sleepers)
 	EXPECT_TRUE(s.result == -ENOENT || s.result == -ESTALE);
 }
 
+/* They all are told, and few of them go before the slot is somebody else's. */
+TEST_F(wait, dma4_sleepers_of_the_former_use_are_not_of_the_next)
+{
+	struct end *b = &self->b;
+	struct sleeper s[64];
+	pthread_t t[64];
+	__u32 again;
+	int i;
+
+	counter_add(&b->n, REC, b->rc, 3);
+	for (i = 0; i < 64; i++) {
+		s[i] = (struct sleeper){ .n = &b->n, .handle = b->rc };
+		t[i] = sleeper_new(&s[i]);
+	}
+	EXPECT_EQ(0, counter_free(&b->n, REC, BGDMA_HANDLE_SLOT(b->rc), 1));
+	again = counter_new(&b->n, REC, 0);
+	ASSERT_EQ(BGDMA_HANDLE_SLOT(b->rc), BGDMA_HANDLE_SLOT(again));
+	for (i = 0; i < 64; i++)
+		pthread_join(t[i], NULL);
+	EXPECT_EQ(0, load(&cell(&b->n, REC, again)->arm));
+}
+
 static void ignore(int signal)
 {
 	(void)signal;

@@ -11,6 +11,14 @@
 #include "../bgdma.h"
 #include "counter.h"
 
+static void bgdma_counter_forget(struct bgdma_ctx *ctx, unsigned int kind,
+				 u32 slot)
+{
+	bgdma_record_clear(ctx, &ctx->counter_rec[kind][slot],
+			   ctx->kctl->counter_error[kind], slot);
+}
+
+/* Whoever sleeps for the former use takes off what he armed himself. */
 static void bgdma_counter_reset(struct bgdma_ctx *ctx, unsigned int kind,
 				u32 slot, u8 flags)
 {
@@ -19,11 +27,12 @@ static void bgdma_counter_reset(struct bgdma_ctx *ctx, unsigned int kind,
 
 	c->gen = (u16)(c->gen + 1) ?: 1;
 	c->flags = flags;
+	/* A slice that found the former use may have failed it when it was free. */
+	bgdma_counter_forget(ctx, kind, slot);
 	bgdma_ring_clear_bit(ctx->uctl->hit_zero[kind], slot);
 	bgdma_ring_clear_bit(ctx->uctl->enable[kind], slot);
 	WRITE_ONCE(cell->zero_seq, 0);
 	WRITE_ONCE(cell->wake_at, 0);
-	WRITE_ONCE(cell->arm, 0);
 	WRITE_ONCE(cell->lease_peer, BGDMA_RANK_ANY);
 	WRITE_ONCE(cell->lease_ctx, BGDMA_CTX_ANY);
 	atomic64_set(bgdma_cell_value(cell), 0);
@@ -66,13 +75,6 @@ int bgdma_counter_alloc(struct bgdma_ctx *ctx, struct bgdma_counter_alloc *arg)
 		WRITE_ONCE(ctx->counters[kind][first].used, true);
 	}
 	return 0;
-}
-
-static void bgdma_counter_forget(struct bgdma_ctx *ctx, unsigned int kind,
-				 u32 slot)
-{
-	bgdma_record_clear(ctx, &ctx->counter_rec[kind][slot],
-			   ctx->kctl->counter_error[kind], slot);
 }
 
 /**
