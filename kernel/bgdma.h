@@ -416,7 +416,7 @@ struct bgdma_ctx *bgdma_ctx_new(void);
 int bgdma_ctx_attach(struct bgdma_ctx *ctx, struct bgdma_attach *arg);
 void bgdma_ctx_abandon(struct bgdma_ctx *ctx);
 void bgdma_ctx_detach(struct bgdma_ctx *ctx);
-void bgdma_ctx_leave_waiters(struct bgdma_ctx *ctx);
+void bgdma_ctx_wake_waiters(struct bgdma_ctx *ctx);
 int bgdma_ctx_fifo_end(struct bgdma_ctx *ctx, u32 kind, u32 id);
 bool bgdma_ctx_release(struct bgdma_ctx *ctx);
 void bgdma_ctx_put(struct bgdma_ctx *ctx);

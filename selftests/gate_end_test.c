@@ -367,6 +367,32 @@ TEST_F(gate, x2_right_taken_back)
 	EXPECT_EQ(1, epochs(&b->n, b->mem.handle, NULL, 0));
 }
 
+/* Another's epoch goes on: who waits for its end has no right to come in any more. */
+TEST_F(gate, x2_right_taken_back_of_who_waits)
+{
+	struct end *a = &self->a, *b = &self->b, *c = &self->c;
+	struct bgdma_desc d;
+	__u32 more, id;
+	__u64 seq;
+
+	must(region_pin(&b->n, b->mem.p, 4096, LOCAL_RW, &more));
+	must(gate(&b->n, more, 0, 0));
+	must(grant(&b->n, BGDMA_KIND_REGION, more, 0,
+		   BGDMA_RIGHT_EPOCH));
+	id = (__u32)must(grant(&b->n, BGDMA_KIND_REGION, more, 2,
+			       BGDMA_RIGHT_WRITE));
+	d = d_gate(1, BGDMA_OP_EPOCH_BEGIN, more, 1, BGDMA_NONE);
+	d.flags = EXCLUSIVE;
+	ASSERT_EQ(BGDMA_OK, run(&a->inj, &d));
+	d = d_put(1, c->mem.handle, 0, more, 0, 64);
+	d.flags = HOLD;
+	seq = inject(&c->inj, &d);
+	ASSERT_TRUE(until(load(&c->inj.kern->state) == BGDMA_FIFO_BLOCKED));
+	must(grant_revoke(&b->n, id));
+	EXPECT_EQ(BGDMA_E_RIGHTS, outcome(&c->inj, seq));
+	EXPECT_EQ(1, epochs(&b->n, more, NULL, 0));
+}
+
 /* of many, in places far from each other, and of several gates. */
 #define CROWD	6
 

@@ -413,15 +413,16 @@ bool bgdma_ctx_stats(struct bgdma_ctx *ctx, struct bgdma_stream_stats *out)
 }
 
 /**
- * bgdma_ctx_leave_waiters() - who waits for a context that is gone goes on
- * @ctx: detached; nobody is busy with it
+ * bgdma_ctx_wake_waiters() - who waits at anything of a context looks again
+ * @ctx: detached, and nobody is busy with it; or one that took a right back
  *
- * They find that it is gone. What they wait at may be freed much later, where a call
- * of its process is under way.
+ * They find that it is gone, or that they have no right any more; who has it waits
+ * again. What they wait at may be freed much later, where a call of its process is
+ * under way.
  *
  * Context: may sleep; @ctx is not released meanwhile.
  */
-void bgdma_ctx_leave_waiters(struct bgdma_ctx *ctx)
+void bgdma_ctx_wake_waiters(struct bgdma_ctx *ctx)
 {
 	struct bgdma_rget_queue *queue;
 	struct bgdma_rec_fifo *fifo;

@@ -129,8 +129,8 @@ bool bgdma_gates_peer_down(struct bgdma_ctx *ctx,
 }
 
 /**
- * bgdma_gates_wake() - who waits at a gate goes on
- * @ctx: owner of the gates, is gone
+ * bgdma_gates_wake() - who waits at a gate looks again
+ * @ctx: owner of the gates
  * @from: 0 at first; where to go on
  *
  * Context: inside a slice, of which it takes enough.

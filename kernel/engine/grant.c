@@ -405,6 +405,7 @@ int bgdma_revoke(struct bgdma_ctx *ctx, u32 id)
 	bgdma_freeze_others(ctx);
 	/* Not before: an epoch may have begun under the grant meanwhile. */
 	bgdma_gates_recheck(ctx);
+	bgdma_ctx_wake_waiters(ctx);
 	return 0;
 }
 

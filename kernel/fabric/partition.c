@@ -347,7 +347,7 @@ static void bgdma_partition_left(struct bgdma_partition *part,
 				 struct bgdma_ctx *ctx)
 {
 	bgdma_busy_wait(&ctx->busy);
-	bgdma_ctx_leave_waiters(ctx);
+	bgdma_ctx_wake_waiters(ctx);
 	bgdma_partition_tell(part, &ctx->who, ctx->user->uid);
 }
 
