@@ -403,6 +403,7 @@ struct bgdma_rget_sub {
  * @refused: descriptors refused; owner of a stream
  * @quota: slots of a sub-queue, a power of two
  * @nsubs: sub-queues
+ * @seed: of where a sender's sub-queue is looked for
  * @timeout: how long a remote get waits for room, in jiffies
  * @id: in its context
  * @dead: being destroyed; @lock
@@ -418,6 +419,7 @@ struct bgdma_rget_queue {
 	atomic64_t refused;
 	u32 quota;
 	u32 nsubs;
+	u32 seed;
 	unsigned long timeout;
 	u32 id;
 	bool dead;

@@ -7,8 +7,10 @@
  *
  * The lock is a leaf, held for the descriptors of one remote get.
  */
+#include <linux/jhash.h>
 #include <linux/jiffies.h>
 #include <linux/log2.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "../bgdma.h"
@@ -105,6 +107,7 @@ int bgdma_rgq_create(struct bgdma_ctx *ctx, struct bgdma_rgq_create *arg,
 	queue->ctx = ctx;
 	queue->id = arg->id;
 	queue->quota = arg->quota;
+	queue->seed = get_random_u32();
 	queue->timeout = msecs_to_jiffies(arg->timeout_ms ?:
 					  BGDMA_RGQ_TIMEOUT_MS);
 	queue->rec = &ctx->rgq_rec[arg->id];
@@ -180,25 +183,46 @@ static bool bgdma_sub_take(struct bgdma_rget_sub *sub,
 	return take;
 }
 
+/* Where a sender's sub-queue is looked for: who sends cannot tell where that is. */
+static u32 bgdma_sub_first(const struct bgdma_rget_queue *queue,
+			   const struct bgdma_principal *who)
+{
+	return reciprocal_scale(jhash_3words(who->rank, who->ctx,
+					     who->incarnation, queue->seed),
+				queue->nsubs);
+}
+
+static struct bgdma_rget_sub *bgdma_sub_next(struct bgdma_rget_queue *queue,
+					     u32 *at)
+{
+	struct bgdma_rget_sub *sub = &queue->subs[*at];
+
+	if (++*at == queue->nsubs)
+		*at = 0;
+	return sub;
+}
+
+/* A sender mostly has the first one from where he is looked for. */
 static struct bgdma_rget_sub *bgdma_sub_find(struct bgdma_rget_queue *queue,
 					     const struct bgdma_principal *who,
 					     struct bgdma_stream **nudge)
 {
+	struct bgdma_rget_sub *sub;
 	unsigned int pass;
-	u32 i;
+	u32 i, at;
 
 	lockdep_assert_held(&queue->lock);
+	at = bgdma_sub_first(queue, who);
 	for (i = 0; i < queue->nsubs; i++) {
-		struct bgdma_rget_sub *sub = &queue->subs[i];
-
+		sub = bgdma_sub_next(queue, &at);
 		if (sub->bound && bgdma_same(&sub->s.who, who))
 			return sub;
 	}
 	/* Those that nobody has had yet first. */
 	for (pass = 0; pass < 2; pass++) {
+		at = bgdma_sub_first(queue, who);
 		for (i = 0; i < queue->nsubs && !*nudge; i++) {
-			struct bgdma_rget_sub *sub = &queue->subs[i];
-
+			sub = bgdma_sub_next(queue, &at);
 			if ((pass || !sub->bound) &&
 			    bgdma_sub_take(sub, who, nudge))
 				return sub;
