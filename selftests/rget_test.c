@@ -100,6 +100,32 @@ TEST_F(rget, dma11_together_and_in_order)
 	}
 }
 
+/* It is known late, over links: who waits at a fence for it is dropped, too. */
+TEST_F(rget, dma11_nothing_comes_behind_what_was_refused)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct bgdma_desc d[2], get, word;
+	struct bgdma_event event;
+	__u32 i;
+
+	for (i = 0; i < 20; i++) {
+		d[0] = d_put(0, b->mem.handle, 0, a->mem.handle, PAIR_BYTES,
+			     65536);
+		d[1] = local_number(b, 1000);
+		d[1].flags |= BGDMA_DESC_FENCE;
+		memcpy(a->mem.p, d, sizeof(d));
+		get = d_rget(1, b->rgq, a->mem.handle, 0, 2);
+		EXPECT_EQ(BGDMA_OK, run(&a->inj, &get));
+		ASSERT_TRUE(event_wait(&a->n, BGDMA_EVENT_REFUSED, &event));
+		EXPECT_EQ(BGDMA_E_BOUNDS, event.code);
+		word = local_number(b, i);
+		memcpy(a->mem.p, &word, sizeof(word));
+		get = d_rget(1, b->rgq, a->mem.handle, 0, 1);
+		EXPECT_EQ(BGDMA_OK, run(&a->inj, &get));
+		ASSERT_EQ(i, number_wait(&b->rec));
+	}
+}
+
 /* Where they are copied for a link, descriptors do not begin at multiples of 64. */
 TEST_F(rget, dma11_behind_a_few_bytes)
 {

@@ -381,6 +381,7 @@ struct bgdma_rget_slot {
  * @head: taken; queue.lock
  * @tail: put in; queue.lock
  * @begun: number of the first descriptor of the remote get that it is at; queue.lock
+ * @dropped: those before this number begin at a fence no more; queue.lock
  * @bound: @s.who is valid; queue.lock
  */
 struct bgdma_rget_sub {
@@ -390,6 +391,7 @@ struct bgdma_rget_sub {
 	u32 head;
 	u32 tail;
 	u64 begun;
+	u64 dropped;
 	bool bound;
 };
 
@@ -427,6 +429,17 @@ struct bgdma_rget_queue {
 	struct bgdma_rget_sub subs[];
 };
 
+/* What nothing is done for. */
+static inline struct bgdma_desc bgdma_desc_nop(void)
+{
+	return (struct bgdma_desc) {
+		.inj_ctr = cpu_to_le32(BGDMA_NONE),
+		.rec_ctr = cpu_to_le32(BGDMA_NONE),
+		.u.at.src_region = cpu_to_le32(BGDMA_NONE),
+		.u.at.dst_region = cpu_to_le32(BGDMA_NONE),
+	};
+}
+
 int bgdma_rgq_create(struct bgdma_ctx *ctx, struct bgdma_rgq_create *arg,
 		     struct bgdma_rget_queue **out);
 void bgdma_rgq_free(struct bgdma_rget_queue *queue);
@@ -437,6 +450,7 @@ bool bgdma_rgq_room(struct bgdma_rget_queue *queue,
 		    const struct bgdma_principal *who, u32 n);
 void bgdma_rgq_quiet(struct bgdma_stream *s);
 void bgdma_rgq_left(struct bgdma_stream *s);
+bool bgdma_rgq_dropped(const struct bgdma_stream *s);
 void bgdma_rgq_refuse(struct bgdma_stream *s, const struct bgdma_stream *at);
 void bgdma_rgq_clear(struct bgdma_rget_queue *queue, bool flush);
 

@@ -184,12 +184,7 @@ int bgdma_inj_clear(struct bgdma_inj_fifo *fifo, bool flush)
 static bool bgdma_inj_drop(struct bgdma_inj_fifo *fifo, u64 seq)
 {
 	struct bgdma_desc *ring = fifo->shm.addr;
-	struct bgdma_desc nop = {
-		.inj_ctr = cpu_to_le32(BGDMA_NONE),
-		.rec_ctr = cpu_to_le32(BGDMA_NONE),
-		.u.at.src_region = cpu_to_le32(BGDMA_NONE),
-		.u.at.dst_region = cpu_to_le32(BGDMA_NONE),
-	};
+	const struct bgdma_desc nop = bgdma_desc_nop();
 	struct bgdma_stream *s = &fifo->s;
 	struct bgdma_record why;
 	struct bgdma_desc desc;

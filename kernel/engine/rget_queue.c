@@ -380,9 +380,10 @@ int bgdma_rgq_deliver(struct bgdma_rget_queue *queue, struct bgdma_stream *by,
 }
 
 /*
- * What waits behind a descriptor is dropped. If it was known late that it is refused
- * the next remote get may have begun: that comes to its end (DMA-11), for whoever sees
- * what its first descriptors did relies on the others.
+ * What waits behind a descriptor is dropped, and so is what waits at its fence. If it
+ * was known late that it is refused the next remote get may have begun: that comes to
+ * its end (DMA-11), for whoever sees what its first descriptors did relies on the
+ * others.
  */
 static void bgdma_sub_drop(struct bgdma_rget_sub *sub, u64 seq)
 {
@@ -392,8 +393,24 @@ static void bgdma_sub_drop(struct bgdma_rget_sub *sub, u64 seq)
 	if (seq < sub->begun) {
 		while (end != sub->tail && !sub->slots[end & mask].first)
 			end++;
+	} else {
+		WRITE_ONCE(sub->dropped, sub->s.head);
 	}
 	WRITE_ONCE(sub->tail, end);
+}
+
+/**
+ * bgdma_rgq_dropped() - was the descriptor at a fence dropped meanwhile?
+ * @s: owned, of a remote-get queue; nothing of it is on its way any more
+ *
+ * Who says that nothing is has heard of all that was refused before.
+ */
+bool bgdma_rgq_dropped(const struct bgdma_stream *s)
+{
+	const struct bgdma_rget_sub *sub =
+		container_of(s, struct bgdma_rget_sub, s);
+
+	return s->x.seq < READ_ONCE(sub->dropped);
 }
 
 /**

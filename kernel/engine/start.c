@@ -49,7 +49,8 @@ static u32 bgdma_group_begin(struct bgdma_stream *s)
  * bgdma_op_fence() - wait until nothing that was begun before is on its way
  * @s: owned, with a tx
  *
- * Who is woken sees for himself: something has arrived, maybe not all.
+ * Who is woken sees for himself: something has arrived, maybe not all. What one before
+ * it in a remote-get queue has dropped meanwhile does nothing.
  *
  * Return: BGDMA_STEP_DONE or BGDMA_STEP_WAIT.
  */
@@ -58,6 +59,9 @@ noinline int bgdma_op_fence(struct bgdma_stream *s)
 	int ret = s->ctx->partition->fabric->fence(s);
 
 	s->x.fenced = ret == BGDMA_STEP_WAIT;
+	if (ret == BGDMA_STEP_DONE && s->kind == BGDMA_KIND_RGET_QUEUE &&
+	    unlikely(bgdma_rgq_dropped(s)))
+		s->x.desc = bgdma_desc_nop();
 	return ret;
 }
 
