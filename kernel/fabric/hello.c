@@ -4,7 +4,8 @@
  * hears. Two that hear each other, and agree, are up.
  *
  * Whoever has our key is known by its kernel's number and its address, all others by
- * their address only: nobody can speak for a kernel without the key.
+ * their address only: nobody can make a HELLO of a kernel without the key. Whoever heard
+ * one may say it again; see Documentation/threats.rst.
  */
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
