@@ -293,7 +293,7 @@ static bool bgdma_arrive_whole(struct bgdma_rx_flow *flow)
  */
 static int bgdma_arrive_packet(struct bgdma_rx_flow *flow,
 			       struct bgdma_ctx *target,
-			       const struct sk_buff *skb, u32 off, u32 *n,
+			       const struct sk_buff *skb, u32 off, u32 n,
 			       u32 *visible)
 {
 	bgdma_deliver_fn *deliver = bgdma_op_is_tree(flow->s.x.desc.op) ?
@@ -305,11 +305,7 @@ static int bgdma_arrive_packet(struct bgdma_rx_flow *flow,
 	u32 whole = min_t(u32, length - first, BGDMA_PACKET_MAX);
 	int ret;
 
-	if (s->x.desc.flags & BGDMA_DESC_INLINE) {
-		*n = length;
-		return deliver(target, s, NULL, length);
-	}
-	if (*n == whole &&
+	if (n == whole &&
 	    bgdma_arrive_span(skb, off, whole, slice) == whole)
 		return deliver(target, s, slice, whole);
 	if (!bgdma_arrive_whole(flow))
@@ -317,10 +313,10 @@ static int bgdma_arrive_packet(struct bgdma_rx_flow *flow,
 	if (at == first)
 		flow->gathered = 0;
 	/* Pieces come in order; one that waits for room is not copied again. */
-	if (flow->gathered != at - first && flow->gathered != at - first + *n)
+	if (flow->gathered != at - first && flow->gathered != at - first + n)
 		return bgdma_arrive_fault(s, BGDMA_E_LENGTH, at, first);
-	bgdma_arrive_copy(skb, off, flow->whole + (at - first), *n);
-	flow->gathered = at - first + *n;
+	bgdma_arrive_copy(skb, off, flow->whole + (at - first), n);
+	flow->gathered = at - first + n;
 	*visible = 0;
 	if (flow->gathered < whole)
 		return BGDMA_STEP_DONE;
@@ -465,7 +461,7 @@ static int bgdma_arrive_deliver(struct bgdma_rx_flow *flow,
 		return bgdma_arrive_put(flow, target, skb, off, n);
 	if (op == BGDMA_OP_MEMFIFO || op == BGDMA_OP_TREE_P2P ||
 	    bgdma_op_is_tree(op))
-		return bgdma_arrive_packet(flow, target, skb, off, n, visible);
+		return bgdma_arrive_packet(flow, target, skb, off, *n, visible);
 	if (op == BGDMA_OP_RGET)
 		return bgdma_arrive_rget(flow, target, skb, off, *n);
 	if (op == BGDMA_OP_ATOMIC)

@@ -10,6 +10,8 @@ LINKS = {
                        "sys_result_test msg_result_test sys_trace_test "
                        "sys_way_test sys_leave_test msg_leave_test "
                        "train_test rget_test rget_room_test tree_end_test tree_forged_test "
+                       "tree_test:tree.six.dp3_point_to_point "
+                       "tree_packets_test:packets.two.dp3_results "
                        "rma_fail_test rma_late_test "
                        "rma_trap_test:global.epoch_traps_though_events_are_lost "
                        "rma_dynamic_test:global.x3_window_that_shrinks_in_an_epoch "
