@@ -298,6 +298,43 @@ TEST(x3_ep8_a_test_tells_of_gets_that_never_come)
 	EXPECT_TRUE(job_run(2, asking, lost, -1));
 }
 
+/* A put that waits here for others, and their partition goes. */
+static int partition_gone(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_rma_request request;
+	struct bgdma_access_attr attr;
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+	struct bgdma_ctx *ctx;
+	bool done = true, held;
+	int ret;
+
+	(void)size;
+	(void)arg;
+	require_is(0, accessor_open(&a));
+	ctx = bgdma_endpoint_ctx(a.m.ep);
+	require_is(0, bgdma_epoch_begin(a.window, rank, 1, 0, &e));
+	attr = access_at(&a, 0, 8, 0);
+	attr.request = &request;
+	attr.more = true;
+	require_is(0, bgdma_epoch_put(e, &attr));
+	require_is(0, partition("del", PARTITION, ""));
+	held = until(bgdma_ctx_dead(ctx));
+	require(held);
+	ret = bgdma_rma_test(&request, &done);
+	require_is(-ENODEV, ret);
+	require(!done);
+	require_is(-ENODEV, bgdma_rma_wait(&request));
+	require_is(-ENODEV, bgdma_epoch_close(e));
+	return accessor_leave(&a);
+}
+
+TEST(x3_a_test_tells_of_a_partition_that_is_gone)
+{
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, partition_gone, NULL, -1));
+}
+
 /* ---- Whoever is waited for dies ---------------------------------------- */
 
 enum sync_step { SYNC_FENCE, SYNC_CREATE, SYNC_FREE, SYNC_START, SYNC_WAIT,

@@ -409,6 +409,9 @@ static int request_test(const struct bgdma_rma_request *request, bool *done,
 	*done = request_done(request) || epoch_is_lost(e);
 	if (*done && e->serial == request->serial)
 		ret = rma_errno(e->code);
+	/* Nothing comes to an end any more, and nobody tells of that. */
+	else if (!*done && bgdma_ctx_dead(e->rma->ctx))
+		ret = -ENODEV;
 	rma_unlock(e->rma);
 	return ret;
 }
