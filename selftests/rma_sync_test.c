@@ -2,6 +2,8 @@
 /*
  * The epochs of MPI-3: locks, fences, and who lets whom.
  */
+#include <pthread.h>
+
 #include "kselftest_harness.h"
 #include "rma_util.h"
 
@@ -389,6 +391,77 @@ TEST(lock_all_and_unlock_all)
 {
 	partition_new("4x1x1", "");
 	EXPECT_TRUE(job_run(4, lock_all, NULL, -1));
+}
+
+struct locker {
+	struct bgdma_window *window;
+	int ret;
+};
+
+static void *lock_one(void *arg)
+{
+	struct locker *l = arg;
+
+	l->ret = bgdma_window_lock(l->window, 1, 0);
+	return NULL;
+}
+
+/* Another thread waits for a lock: nothing begins on top of it. */
+static int none_beside(struct accessor *a, uint32_t *stage)
+{
+	struct locker l = { .window = a->window };
+	pthread_t thread;
+
+	must(-pthread_create(&thread, NULL, lock_one, &l));
+	require(until(load(stage) == 2));
+	require_is(-EALREADY, bgdma_window_lock_all(a->window));
+	require_is(-EALREADY, bgdma_window_start(a->window, NULL, 0));
+	require_is(-EALREADY, bgdma_window_fence(a->window, 0));
+	require_is(-EALREADY, bgdma_window_lock(a->window, 1, 0));
+	require_is(-ENOLCK, bgdma_window_unlock(a->window, 1));
+	store(stage, 3);
+	pthread_join(thread, NULL);
+	require_is(0, l.ret);
+	require_is(0, bgdma_window_unlock(a->window, 1));
+	require_is(0, bgdma_window_lock_all(a->window));
+	require_is(0, bgdma_window_unlock_all(a->window));
+	return 0;
+}
+
+/* Rank 2 has what a thread of rank 0 waits for, as rank 1 sees. */
+static int lock_waited_for(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_endpoint_attr ep = { .threads = BGDMA_THREADS_MANY };
+	const struct bgdma_window_attr window = { .length = WINDOW };
+	struct accessor a = { 0 };
+	uint32_t *stage = arg;
+
+	(void)size;
+	require_is(0, accessor_open_as(&a, ep, (struct bgdma_rma_attr){ 0 },
+				       &window));
+	if (rank == 2) {
+		require_is(0, bgdma_window_lock(a.window, 1,
+						BGDMA_EPOCH_EXCLUSIVE));
+		store(stage, 1);
+		require(until(load(stage) == 3));
+		require_is(0, bgdma_window_unlock(a.window, 1));
+	} else if (rank == 1) {
+		require(until(at_gate(&a, NULL) == 2));
+		store(stage, 2);
+	} else {
+		require(until(load(stage) == 1));
+		require_is(0, none_beside(&a, stage));
+	}
+	require_is(0, meet(&a));
+	return accessor_close(&a);
+}
+
+TEST(lock_that_is_waited_for_keeps_others_out)
+{
+	uint32_t *stage = shared(sizeof(*stage));
+
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, lock_waited_for, stage, -1));
 }
 
 /* ---- Fences ------------------------------------------------------------ */

@@ -18,6 +18,11 @@ static bool mode_lets(const struct bgdma_window *window, uint32_t target)
 	}
 }
 
+static bool mode_lets_locks(const struct bgdma_window *window)
+{
+	return window->mode == ACCESS_NONE || window->mode == ACCESS_FENCE;
+}
+
 static bool begun_or_not(void *arg)
 {
 	struct window_peer *peer = arg;
@@ -25,37 +30,47 @@ static bool begun_or_not(void *arg)
 	return !peer->beginning;
 }
 
-/*
- * Of several threads one begins it, and the others wait for him; but a lock is
- * one thread's.
- */
+/* With the lock: of several threads one begins it. */
+static bool access_claim(struct window_peer *peer)
+{
+	if (peer->access || peer->beginning)
+		return false;
+	peer->beginning = true;
+	return true;
+}
+
+/* Of who has claimed it. */
 static int access_begin(struct bgdma_window *window, uint32_t target,
 			unsigned int flags, bool lock)
 {
 	struct window_peer *peer = &window->peer[target];
 	struct bgdma_rma_epoch *e = NULL;
-	bool mine, begun;
-	int ret;
+	int ret = epoch_begin(window, target, EPOCH_ACCESS, flags, &e);
 
-	rma_lock(window->rma);
-	begun = peer->access;
-	mine = !begun && !peer->beginning;
-	if (mine)
-		peer->beginning = true;
-	rma_unlock(window->rma);
-	if (begun)
-		return lock ? -EALREADY : 0;
-	if (!mine)
-		return lock ? -EALREADY :
-			      rma_wait(window->rma, begun_or_not, peer);
-	ret = epoch_begin(window, target, EPOCH_ACCESS, flags, &e);
 	rma_lock(window->rma);
 	if (!ret)
 		bgdma_store_release(&peer->access, e);
+	if (lock) {
+		peer->locked = !ret;
+		window->locks -= !!ret;
+	}
 	peer->beginning = false;
 	rma_unlock(window->rma);
 	bgdma_endpoint_wake(window->rma->ep);
 	return ret;
+}
+
+/* The others wait for the one who does. */
+static int access_have(struct bgdma_window *window, uint32_t target)
+{
+	struct window_peer *peer = &window->peer[target];
+	bool mine;
+
+	rma_lock(window->rma);
+	mine = access_claim(peer);
+	rma_unlock(window->rma);
+	return mine ? access_begin(window, target, 0, false) :
+		      rma_wait(window->rma, begun_or_not, peer);
 }
 
 int bgdma_window_epoch(struct bgdma_window *window, uint32_t target,
@@ -70,7 +85,7 @@ int bgdma_window_epoch(struct bgdma_window *window, uint32_t target,
 	while (bgdma_unlikely(!bgdma_load_acquire(&peer->access))) {
 		if (!mode_lets(window, target))
 			return -ENOLCK;
-		ret = access_begin(window, target, 0, false);
+		ret = access_have(window, target);
 		if (ret)
 			return ret;
 	}
@@ -114,24 +129,53 @@ int accesses_close(struct bgdma_window *window)
 	return first;
 }
 
+int accesses_claim(struct bgdma_window *window, enum access_mode *was)
+{
+	int ret = -EALREADY;
+
+	rma_lock(window->rma);
+	*was = window->mode;
+	if (!window->locks && mode_lets_locks(window)) {
+		window->mode = ACCESS_BUSY;
+		ret = 0;
+	}
+	rma_unlock(window->rma);
+	return ret;
+}
+
+int accesses_claim_end(struct bgdma_window *window, enum access_mode mode)
+{
+	int ret = -ENOLCK;
+
+	rma_lock(window->rma);
+	if (window->mode == mode) {
+		window->mode = ACCESS_BUSY;
+		ret = 0;
+	}
+	rma_unlock(window->rma);
+	return ret;
+}
+
+void accesses_set(struct bgdma_window *window, enum access_mode mode)
+{
+	rma_lock(window->rma);
+	window->mode = mode;
+	rma_unlock(window->rma);
+}
+
+/* A lock is one thread's. It counts while it is waited for. */
 int bgdma_window_lock(struct bgdma_window *window, uint32_t target,
 		      unsigned int flags)
 {
-	int ret;
+	bool mine;
 
 	if (target >= window->rma->size)
 		return -EINVAL;
-	if (window->mode == ACCESS_LOCKS || window->mode == ACCESS_STARTED ||
-	    window->peer[target].access)
-		return -EALREADY;
-	ret = access_begin(window, target, flags, true);
-	if (ret)
-		return ret;
 	rma_lock(window->rma);
-	window->locks++;
-	window->peer[target].locked = true;
+	mine = mode_lets_locks(window) && access_claim(&window->peer[target]);
+	window->locks += mine;
 	rma_unlock(window->rma);
-	return 0;
+	return mine ? access_begin(window, target, flags, true) : -EALREADY;
 }
 
 int bgdma_window_unlock(struct bgdma_window *window, uint32_t target)
@@ -163,19 +207,23 @@ int bgdma_window_unlock(struct bgdma_window *window, uint32_t target)
 
 int bgdma_window_lock_all(struct bgdma_window *window)
 {
-	if (window->mode == ACCESS_LOCKS || window->mode == ACCESS_STARTED ||
-	    window->locks)
-		return -EALREADY;
-	window->mode = ACCESS_LOCKS;
-	return 0;
+	enum access_mode was;
+	int ret = accesses_claim(window, &was);
+
+	if (!ret)
+		accesses_set(window, ACCESS_LOCKS);
+	return ret;
 }
 
 int bgdma_window_unlock_all(struct bgdma_window *window)
 {
-	if (window->mode != ACCESS_LOCKS)
-		return -ENOLCK;
-	window->mode = ACCESS_NONE;
-	return accesses_close(window);
+	int ret = accesses_claim_end(window, ACCESS_LOCKS);
+
+	if (ret)
+		return ret;
+	ret = accesses_close(window);
+	accesses_set(window, ACCESS_NONE);
+	return ret;
 }
 
 /* What another thread ends meanwhile is complete with it. */

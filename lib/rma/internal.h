@@ -116,8 +116,10 @@ struct window_peer {
 	uint32_t pieces;		/* of these; own: and of @untold */
 };
 
-/* What accesses without an own lock belong to. */
-enum access_mode { ACCESS_NONE, ACCESS_LOCKS, ACCESS_FENCE, ACCESS_STARTED };
+/* What accesses without an own lock belong to; busy: a thread begins or ends that. */
+enum access_mode {
+	ACCESS_NONE, ACCESS_LOCKS, ACCESS_FENCE, ACCESS_STARTED, ACCESS_BUSY
+};
 
 #define ROUNDS	32
 
@@ -144,7 +146,7 @@ struct bgdma_window {
 	struct attached *untold;
 	struct bgdma_rma_epoch *open;
 	enum access_mode mode;
-	uint32_t locks;			/* of bgdma_window_lock() */
+	uint32_t locks;			/* of bgdma_window_lock(), and who waits for one */
 	bool posted;			/* and not waited for yet */
 	uint32_t *exposed;		/* whom post let */
 	uint32_t n_exposed;
@@ -418,6 +420,14 @@ const struct attached *attached_find(const struct attached *list, uint64_t at,
 void attached_free(struct attached *list, bool regions);
 
 /* access.c */
+/*
+ * Nobody else begins or ends epochs of locks, fences or starts until the mode is set:
+ * -EALREADY if one that is no fence's is open or waited for. @was: the mode.
+ */
+int accesses_claim(struct bgdma_window *window, enum access_mode *was);
+/* The same of who ends one: -ENOLCK if the mode is not @mode. */
+int accesses_claim_end(struct bgdma_window *window, enum access_mode mode);
+void accesses_set(struct bgdma_window *window, enum access_mode mode);
 /* End the epochs at all targets. */
 int accesses_close(struct bgdma_window *window);
 

@@ -275,32 +275,40 @@ static int invitation_take(struct bgdma_window *window, uint32_t rank)
 	return ret;
 }
 
-int bgdma_window_start(struct bgdma_window *window, const uint32_t *ranks,
-		       uint32_t count)
+static int invitations_take(struct bgdma_window *window, const uint32_t *ranks,
+			    uint32_t count)
 {
+	struct window_peer *peer;
 	uint32_t i;
-	int ret = ranks_check(window, ranks, count);
+	int ret = 0;
 
-	if (ret)
-		return ret;
-	if (window->mode == ACCESS_LOCKS || window->mode == ACCESS_STARTED ||
-	    window->locks)
-		return -EALREADY;
 	for (i = 0; !ret && i < count; i++)
 		ret = invitation_take(window, ranks[i]);
-	if (!ret) {
-		window->mode = ACCESS_STARTED;
+	if (!ret)
 		return 0;
-	}
 	/* What was posted to us is still there for another start. */
 	rma_lock(window->rma);
 	for (i = 0; i < count; i++) {
-		struct window_peer *peer = &window->peer[ranks[i]];
-
+		peer = &window->peer[ranks[i]];
 		peer->posts += peer->started;
 		peer->started = false;
 	}
 	rma_unlock(window->rma);
+	return ret;
+}
+
+int bgdma_window_start(struct bgdma_window *window, const uint32_t *ranks,
+		       uint32_t count)
+{
+	enum access_mode was;
+	int ret = ranks_check(window, ranks, count);
+
+	if (!ret)
+		ret = accesses_claim(window, &was);
+	if (ret)
+		return ret;
+	ret = invitations_take(window, ranks, count);
+	accesses_set(window, ret ? was : ACCESS_STARTED);
 	return ret;
 }
 
@@ -310,8 +318,9 @@ int bgdma_window_complete(struct bgdma_window *window)
 	uint32_t i;
 	int ret, sent;
 
-	if (window->mode != ACCESS_STARTED)
-		return -ENOLCK;
+	ret = accesses_claim_end(window, ACCESS_STARTED);
+	if (ret)
+		return ret;
 	ret = accesses_close(window);
 	for (i = 0; i < rma->size; i++) {
 		if (!window->peer[i].started)
@@ -321,7 +330,7 @@ int bgdma_window_complete(struct bgdma_window *window)
 		if (sent && !ret)
 			ret = sent;
 	}
-	window->mode = ACCESS_NONE;
+	accesses_set(window, ACCESS_NONE);
 	return ret;
 }
 
@@ -329,15 +338,17 @@ int bgdma_window_complete(struct bgdma_window *window)
 
 int bgdma_window_fence(struct bgdma_window *window, unsigned int flags)
 {
+	enum access_mode was;
 	int ret, met;
 
 	if (flags & ~BGDMA_FENCE_LAST)
 		return -EINVAL;
-	if (window->locks || window->mode == ACCESS_LOCKS ||
-	    window->mode == ACCESS_STARTED)
-		return -EALREADY;
+	ret = accesses_claim(window, &was);
+	if (ret)
+		return ret;
 	ret = accesses_close(window);
 	met = window_barrier(window);
-	window->mode = flags & BGDMA_FENCE_LAST ? ACCESS_NONE : ACCESS_FENCE;
+	accesses_set(window, flags & BGDMA_FENCE_LAST ? ACCESS_NONE :
+							ACCESS_FENCE);
 	return ret ? ret : met;
 }
