@@ -118,6 +118,61 @@ TEST(window_that_shrank_untold)
 		EXPECT_TRUE(job_run(2, untold, &from[i], -1));
 }
 
+#define WINDOWS		16
+#define EPOCHS		(WINDOWS * BGDMA_EPOCHS_EACH)
+#define LEFT		64	/* of the counters, for others */
+
+/* As many epochs at once as there are counters for, which is @n. */
+static int epochs_fill(struct accessor *a, struct bgdma_window **windows,
+		       uint32_t *n)
+{
+	const struct bgdma_window_attr attr = { .length = WINDOW };
+	struct bgdma_rma_epoch *e[EPOCHS];
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; i < WINDOWS; i++)
+		require_is(0, bgdma_window_create(a->rma, &attr, &windows[i]));
+	for (*n = 0; !ret && *n < EPOCHS; *n += !ret)
+		ret = bgdma_epoch_begin(windows[*n / BGDMA_EPOCHS_EACH], 0,
+					*n + 1, 0, &e[*n]);
+	require_is(-ENOSPC, ret);
+	for (i = 0; i < *n; i++)
+		require_is(0, bgdma_epoch_close(e[i]));
+	return 0;
+}
+
+/* What epochs have had is there for others, some at once, the rest for the module. */
+static int had(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_window *windows[WINDOWS];
+	struct accessor a = { 0 };
+	uint32_t i, n, taken;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){ 0 },
+				       (struct bgdma_rma_attr){ 0 },
+				       &dynamic));
+	require_is(0, epochs_fill(&a, windows, &n));
+	taken = counters_take(bgdma_endpoint_ctx(a.m.ep));
+	require(taken >= LEFT && taken < n);
+	require_is(0, bgdma_window_attach(a.window, memory, WINDOW));
+	require_is(0, bgdma_window_detach(a.window, memory));
+	while (taken)
+		require_is(0, bgdma_counter_free(counters[--taken]));
+	for (i = 0; i < WINDOWS; i++)
+		require_is(0, bgdma_window_free(windows[i]));
+	return accessor_close(&a);
+}
+
+TEST(ep7_window_that_grows_when_epochs_have_had_all_counters)
+{
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, had, NULL, -1));
+}
+
 static uint8_t pieces[BGDMA_ATTACHED_MAX + 1][16] PINNED;
 
 /*

@@ -231,8 +231,10 @@ static int attach_tell(struct bgdma_window *window, const struct attached *a,
 
 	*held = !length;
 	t.to = calloc(rma->size, sizeof(*t.to));
-	ret = t.to ? bgdma_counter_alloc(rma->ctx, BGDMA_INJECTION,
-					 &t.counter) : -ENOMEM;
+	rma_lock(rma);
+	ret = t.to ? epoch_counter_alloc(rma, BGDMA_INJECTION, &t.counter) :
+		     -ENOMEM;
+	rma_unlock(rma);
 	if (ret) {
 		free(t.to);
 		return ret;

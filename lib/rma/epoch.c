@@ -177,32 +177,61 @@ static struct bgdma_rma_epoch *epoch_alloc(struct bgdma_rma *rma)
 	return e;
 }
 
-/* One that was at this target, and that nobody waits for any more. */
-static struct bgdma_rma_epoch *idle_take(struct rma_peer *peer)
+/* Of the kind of which it has most. */
+static uint32_t counters_of(const struct bgdma_rma_epoch *e)
 {
-	struct bgdma_rma_epoch **link = &peer->idle, *e;
+	return e->before ? 2 : 1;
+}
+
+/* One that was at this target, and that nobody waits for any more. */
+static struct bgdma_rma_epoch *idle_take(struct bgdma_rma *rma, uint32_t target)
+{
+	struct bgdma_rma_epoch **link = &rma->peer[target].idle, *e;
 
 	while ((e = *link) && e->watchers)
 		link = &e->next;
-	if (e)
-		*link = e->next;
+	if (!e)
+		return NULL;
+	*link = e->next;
+	rma->idle -= counters_of(e);
 	return e;
 }
 
-/* Give the counters of an epoch that nobody uses back; false: there is none. */
-static bool epoch_reclaim(struct bgdma_rma *rma)
+/* Give the counters of an epoch that nobody uses back; @last: also of a target's last. */
+static bool idle_free(struct bgdma_rma *rma, bool last)
 {
+	const struct bgdma_rma_epoch *idle;
 	struct bgdma_rma_epoch *e;
 	uint32_t i;
 
 	for (i = 0; i < rma->size; i++) {
-		e = idle_take(&rma->peer[i]);
+		idle = rma->peer[i].idle;
+		if (!idle || (!last && !idle->next))
+			continue;
+		e = idle_take(rma, i);
 		if (!e)
 			continue;
 		epoch_spare(e);
 		return true;
 	}
 	return false;
+}
+
+/* False: there is none. */
+static bool epoch_reclaim(struct bgdma_rma *rma)
+{
+	return idle_free(rma, false) || idle_free(rma, true);
+}
+
+int epoch_counter_alloc(struct bgdma_rma *rma, unsigned int kind,
+			struct bgdma_counter **counter)
+{
+	int ret;
+
+	do {
+		ret = bgdma_counter_alloc(rma->ctx, kind, counter);
+	} while (ret == -ENOSPC && epoch_reclaim(rma));
+	return ret;
 }
 
 int get_counter_create(struct bgdma_rma_epoch *e,
@@ -216,7 +245,7 @@ int get_counter_create(struct bgdma_rma_epoch *e,
 	};
 	int ret;
 
-	ret = bgdma_counter_alloc(e->rma->ctx, BGDMA_RECEPTION, counter);
+	ret = epoch_counter_alloc(e->rma, BGDMA_RECEPTION, counter);
 	if (ret)
 		return ret;
 	ret = bgdma_counter_grant(*counter, 1, &to, NULL);
@@ -231,7 +260,7 @@ static int counters_create(struct bgdma_rma_epoch *e)
 {
 	int ret;
 
-	ret = bgdma_counter_alloc(e->rma->ctx, BGDMA_INJECTION, &e->sync);
+	ret = epoch_counter_alloc(e->rma, BGDMA_INJECTION, &e->sync);
 	return ret ? ret : get_counter_create(e, &e->get);
 }
 
@@ -239,34 +268,40 @@ static int epoch_new(struct bgdma_rma *rma, uint32_t target,
 		     struct bgdma_rma_epoch **epoch)
 {
 	const struct bgdma_peer *at = bgdma_endpoint_peer(rma->ep, target);
-	struct bgdma_rma_epoch *e = idle_take(&rma->peer[target]);
+	struct bgdma_rma_epoch *e = idle_take(rma, target);
 	int ret;
 
-	if (e) {
-		*epoch = e;
+	*epoch = e;
+	if (e)
 		return 0;
-	}
-	do {
-		e = epoch_alloc(rma);
-		if (!e)
-			return -ENOMEM;
-		e->rma = rma;
-		e->target = target;
-		e->node = at->node;
-		e->ctx = at->ctx;
-		e->ch = rma->peer[target].ch;
-		ret = counters_create(e);
-		if (ret)
-			epoch_spare(e);
-	} while (ret == -ENOSPC && epoch_reclaim(rma));
+	e = epoch_alloc(rma);
+	if (!e)
+		return -ENOMEM;
+	e->rma = rma;
+	e->target = target;
+	e->node = at->node;
+	e->ctx = at->ctx;
+	e->ch = rma->peer[target].ch;
+	ret = counters_create(e);
+	if (ret)
+		epoch_spare(e);
 	*epoch = e;
 	return ret;
 }
 
-/* It is kept, for the next one at the same target. */
+#define IDLE_MIN	32
+
+/* Others want counters, too: as many are kept as one at each target has, or some. */
+static bool idle_are_many(const struct bgdma_rma *rma)
+{
+	return rma->idle > (rma->size > IDLE_MIN ? rma->size : IDLE_MIN);
+}
+
+/* It is kept, for the next one at the same target, or another. */
 static void epoch_idle(struct bgdma_rma_epoch *e)
 {
 	struct bgdma_rma_epoch **link = &e->window->open;
+	struct bgdma_rma *rma = e->rma;
 
 	while (*link != e)
 		link = &(*link)->next;
@@ -277,11 +312,14 @@ static void epoch_idle(struct bgdma_rma_epoch *e)
 	counter_reset(e->get);
 	if (e->before)
 		counter_reset(e->before);
-	e->next = e->rma->peer[e->target].idle;
-	e->rma->peer[e->target].idle = e;
+	e->next = rma->peer[e->target].idle;
+	rma->peer[e->target].idle = e;
+	rma->idle += counters_of(e);
 	/* What they wait for is complete with it. */
 	if (e->watchers)
-		bgdma_endpoint_wake(e->rma->ep);
+		bgdma_endpoint_wake(rma->ep);
+	while (idle_are_many(rma) && epoch_reclaim(rma))
+		;
 }
 
 static void epochs_free(struct bgdma_rma_epoch *e)

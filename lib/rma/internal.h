@@ -184,6 +184,7 @@ struct bgdma_rma {
 	struct bgdma_window *windows;
 	struct bgdma_window *kept[2];	/* for when there is no memory for one */
 	struct bgdma_rma_epoch *spare;	/* without counters */
+	uint32_t idle;			/* counters of those that are idle, of a kind */
 	uint32_t created;
 };
 
@@ -282,6 +283,9 @@ void epoch_clear_hits(struct bgdma_rma_epoch *e);
 bool epoch_is_lost(struct bgdma_rma_epoch *e);
 /* Wait, with interrupts of its counters. */
 int epoch_wait(struct bgdma_rma_epoch *e, bool (*there)(void *arg), void *arg);
+/* Any counter; with the lock. If there is none left it is taken from an idle epoch. */
+int epoch_counter_alloc(struct bgdma_rma *rma, unsigned int kind,
+			struct bgdma_counter **counter);
 /* A get counter that the target may move. */
 int get_counter_create(struct bgdma_rma_epoch *e,
 		       struct bgdma_counter **counter);
