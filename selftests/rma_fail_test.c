@@ -366,7 +366,7 @@ static int synchronized(uint32_t rank, uint32_t size, void *arg)
 		require_is(-EHOSTDOWN, bgdma_window_start(a.window, &last, 1));
 		break;
 	default:
-		(void)bgdma_window_post(a.window, &last, 1);
+		require_is(0, bgdma_window_post(a.window, &last, 1));
 		require_is(-EHOSTDOWN, bgdma_window_wait(a.window));
 		break;
 	}
@@ -381,6 +381,51 @@ TEST(x3_whoever_is_waited_for_dies)
 	partition_new("5x1x1", "");
 	for (step = 0; step < SYNC_STEPS; step++)
 		EXPECT_TRUE(job_run(5, synchronized, &step, 4));
+}
+
+static void on_down(void *arg, const struct bgdma_trouble_info *info)
+{
+	uint32_t *down = arg;
+
+	*down += info->trouble == BGDMA_TROUBLE_PEER_DOWN;
+}
+
+static bool is_down(void *arg)
+{
+	return *(const uint32_t *)arg;
+}
+
+/* Who is posted to is known to be dead: the post has begun, and its wait says so. */
+static int posted_late(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr window = { .length = WINDOW };
+	const uint32_t all[] = { 0, 1 };
+	struct accessor a = { 0 };
+	uint32_t down = 0;
+
+	(void)size;
+	(void)arg;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){
+			.trouble = on_down, .arg = &down },
+			(struct bgdma_rma_attr){ 0 }, &window));
+	require_is(0, meet(&a));
+	if (rank)
+		die();
+	require_is(0, member_until(&a.m, is_down, &down));
+	require_is(0, bgdma_window_post(a.window, all, 2));
+	require_is(0, bgdma_window_start(a.window, all, 1));
+	require_is(0, bgdma_window_complete(a.window));
+	require_is(-EHOSTDOWN, bgdma_window_wait(a.window));
+	require_is(-ENOLCK, bgdma_window_wait(a.window));
+	require_is(0, bgdma_window_post(a.window, NULL, 0));
+	require_is(0, bgdma_window_wait(a.window));
+	return accessor_leave(&a);
+}
+
+TEST(x3_the_wait_tells_of_who_was_gone_before_the_post)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, posted_late, NULL, 1));
 }
 
 /* ---- The window goes --------------------------------------------------- */

@@ -200,9 +200,9 @@ BGDMA_API int bgdma_window_fence(struct bgdma_window *window,
  * @ranks: who, each once
  * @count: so many; of nobody bgdma_window_wait() ends at once
  *
- * Does not wait for them.
+ * Does not wait for them. Of those that have left or died bgdma_window_wait() tells.
  *
- * Return: 0; -EALREADY not waited for the last; -EINVAL; -ENOMEM; -EHOSTDOWN.
+ * Return: 0; -EALREADY not waited for the last; -EINVAL; -ENOMEM.
  */
 BGDMA_API int bgdma_window_post(struct bgdma_window *window,
 				const uint32_t *ranks, uint32_t count);

@@ -174,7 +174,8 @@ int bgdma_window_post(struct bgdma_window *window, const uint32_t *ranks,
 		int sent = window_send(window, ranks[i], PACKET_POST, 0, NULL,
 				       0);
 
-		if (sent && !ret)
+		/* Who is gone is told of by the wait, as who goes later. */
+		if (sent && sent != -EHOSTDOWN && !ret)
 			ret = sent;
 	}
 	return ret;
