@@ -573,4 +573,82 @@ TEST(flush_beside_a_thread_that_unlocks)
 	EXPECT_TRUE(job_run(3, flushing, NULL, -1));
 }
 
+#define FAR	1
+
+/* Of a thread: an epoch that ends, or begins. */
+struct change {
+	struct bgdma_window *window;
+	struct bgdma_rma_epoch *e;
+	int ret;
+};
+
+static void *far_ends(void *arg)
+{
+	struct change *c = arg;
+
+	c->ret = bgdma_window_unlock(c->window, FAR);
+	return NULL;
+}
+
+static void *far_begins(void *arg)
+{
+	struct change *c = arg;
+
+	c->ret = bgdma_epoch_begin(c->window, FAR, 5, 0, &c->e);
+	return NULL;
+}
+
+/* The end of an epoch is on its way when another window has what it was. */
+static int flush_at_end(struct accessor *a, struct bgdma_window *other)
+{
+	struct change end = { .window = a->window }, next = { .window = other };
+	struct bgdma_epoch_info info;
+	struct bgdma_rma_epoch *e;
+	pthread_t ends, begins;
+
+	require_is(0, bgdma_window_lock(a->window, FAR, 0));
+	require_is(0, bgdma_window_epoch(a->window, FAR, &e));
+	links_cut(FAR, true);
+	must(-pthread_create(&ends, NULL, far_ends, &end));
+	require(until((bgdma_epoch_info(e, &info), info.closing)));
+	usleep(200000 * slowness());
+	must(-pthread_create(&begins, NULL, far_begins, &next));
+	require(until((bgdma_epoch_info(e, &info), info.id == 5)));
+	require_is(0, bgdma_window_flush(a->window, BGDMA_FLUSH_ALL));
+	require(!load(&next.e));
+	links_cut(FAR, false);
+	pthread_join(ends, NULL);
+	pthread_join(begins, NULL);
+	require_is(0, end.ret);
+	require_is(0, next.ret);
+	require(next.e == e);
+	return bgdma_epoch_close(e);
+}
+
+static int flush_beside(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_endpoint_attr ep = { .threads = BGDMA_THREADS_MANY };
+	const struct bgdma_window_attr window = { .length = WINDOW };
+	struct bgdma_window *other;
+	struct accessor a = { 0 };
+
+	(void)size;
+	(void)arg;
+	require_is(0, accessor_open_as(&a, ep, (struct bgdma_rma_attr){ 0 },
+				       &window));
+	require_is(0, bgdma_window_create(a.rma, &window, &other));
+	require_is(0, meet(&a));
+	if (!rank)
+		require_is(0, flush_at_end(&a, other));
+	require_is(0, bgdma_window_free(other));
+	return accessor_close(&a);
+}
+
+TEST(flush_is_of_the_epochs_of_its_window)
+{
+	must(setenv("BGDMA_TEST_LINKS", "1", 1));
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, flush_beside, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

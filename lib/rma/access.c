@@ -226,17 +226,22 @@ int bgdma_window_unlock_all(struct bgdma_window *window)
 	return ret;
 }
 
-/* What another thread ends meanwhile is complete with it. */
-static int access_flush(struct bgdma_rma *rma, struct window_peer *peer)
+/*
+ * What another thread ends meanwhile is complete with it, and may be another window's by
+ * now.
+ */
+static int access_flush(struct bgdma_window *window, uint32_t target)
 {
+	const struct window_peer *peer = &window->peer[target];
 	struct bgdma_rma_request all = { 0 };
+	struct bgdma_rma *rma = window->rma;
 	struct bgdma_rma_epoch *e;
 	struct channel *ch;
 	int ret = 0;
 
 	rma_lock(rma);
 	e = peer->access;
-	if (e && e->window)
+	if (e && e->window == window)
 		ret = epoch_flush_begin(e, &all, &ch);
 	rma_unlock(rma);
 	return ret || !all.epoch ? ret : epoch_settle(&all, ch);
@@ -252,7 +257,7 @@ int bgdma_window_flush(struct bgdma_window *window, uint32_t target)
 	for (i = 0; i < size; i++) {
 		if (target != BGDMA_FLUSH_ALL && i != target)
 			continue;
-		ret = access_flush(window->rma, &window->peer[i]);
+		ret = access_flush(window, i);
 		if (ret && !first)
 			first = ret;
 	}
