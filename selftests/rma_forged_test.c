@@ -30,7 +30,7 @@ static const struct forgery forgeries[] = {
 	/* No such window, no such kind, of a length that none has. */
 	{ .window = 77, .kind = POST },
 	{ .window = 0xffffffff, .kind = COMPLETE },
-	{ .kind = 5 },
+	{ .kind = 6 },
 	{ .kind = 255, .detail = 255 },
 	{ .kind = PART, .length = 8 },
 	{ .window = 2, .kind = PART, .length = LONGEST },

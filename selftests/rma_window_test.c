@@ -335,12 +335,23 @@ TEST(ep7_counters_for_epochs_at_all_processes)
 
 #define WINDOWS	4
 
+/* Rank 0 breaks with rank 1. */
+static int lose(const struct accessor *a)
+{
+	const struct bgdma_peer *peer = bgdma_endpoint_peer(a->m.ep, 1);
+	const struct bgdma_record why = {
+		.code = BGDMA_E_LINK_DOWN, .peer_rank = peer->node,
+		.peer_ctx = peer->ctx,
+	};
+
+	require(a->m.rank || bgdma_endpoint_break(a->m.ep, &why));
+	return 0;
+}
+
 /* The first two are told at once that a window cannot be, but are not far ahead. */
 static int windows_in_vain(uint32_t rank, uint32_t size, void *arg)
 {
 	const struct bgdma_window_attr attr = { .length = WINDOW };
-	const struct bgdma_peer *peer;
-	struct bgdma_record why = { .code = BGDMA_E_LINK_DOWN };
 	struct bgdma_window *window;
 	struct accessor a = { 0 };
 	uint32_t *begun = arg;
@@ -349,12 +360,7 @@ static int windows_in_vain(uint32_t rank, uint32_t size, void *arg)
 	(void)size;
 	require_is(0, accessor_open(&a));
 	require_is(0, meet(&a));
-	if (rank == 0) {
-		peer = bgdma_endpoint_peer(a.m.ep, 1);
-		why.peer_rank = peer->node;
-		why.peer_ctx = peer->ctx;
-		require(bgdma_endpoint_break(a.m.ep, &why));
-	}
+	require_is(0, lose(&a));
 	if (rank == 2) {
 		require(until(load(begun) == 2));
 		/* Long enough that who does not wait is through. */
@@ -375,6 +381,63 @@ TEST(x3_who_cannot_have_a_window_waits_for_those_who_can)
 {
 	partition_new("3x1x1", "");
 	EXPECT_TRUE(job_run(3, windows_in_vain, shared(sizeof(uint32_t)), -1));
+}
+
+static void on_malformed(void *arg, const struct bgdma_trouble_info *info)
+{
+	uint32_t *malformed = arg;
+
+	*malformed += info->trouble == BGDMA_TROUBLE_MALFORMED;
+}
+
+/* Of what one has who can have a window: the others have none. */
+static int alone_with(struct bgdma_window *window)
+{
+	const uint32_t ranks[] = { 0, 1 };
+	bool done = false;
+
+	require_is(0, bgdma_window_post(window, ranks, 2));
+	require_is(-EHOSTDOWN, bgdma_window_start(window, &ranks[1], 1));
+	require_is(-EHOSTDOWN, bgdma_window_start(window, ranks, 2));
+	require_is(-EHOSTDOWN, bgdma_window_wait(window));
+	require_is(0, bgdma_window_post(window, ranks, 1));
+	require_is(-EHOSTDOWN, bgdma_window_test(window, &done));
+	require(done);
+	return 0;
+}
+
+/* It waits for nobody of those who have it not, and does not trouble them. */
+static int windows_of_one(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_window_attr attr = { .length = WINDOW };
+	struct bgdma_window *window;
+	struct accessor a = { 0 };
+	uint32_t malformed = 0;
+	unsigned int i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, accessor_open_as(&a, (struct bgdma_endpoint_attr){
+			.trouble = on_malformed, .arg = &malformed },
+			(struct bgdma_rma_attr){ 0 }, &attr));
+	require_is(0, meet(&a));
+	require_is(0, lose(&a));
+	for (i = 0; i < WINDOWS; i++) {
+		require_is(rank == 2 ? 0 : -EHOSTDOWN,
+			   bgdma_window_create(a.rma, &attr, &window));
+		if (rank == 2) {
+			require_is(0, alone_with(window));
+			require_is(-EHOSTDOWN, bgdma_window_free(window));
+		}
+	}
+	require_is(0, malformed);
+	return accessor_leave(&a);
+}
+
+TEST(x3_who_has_a_window_alone_waits_for_nobody)
+{
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, windows_of_one, NULL, -1));
 }
 
 TEST_HARNESS_MAIN

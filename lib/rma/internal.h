@@ -95,6 +95,7 @@ struct attached {
 
 /* A process, as a window sees it. */
 struct window_peer {
+	bool gone;			/* it has not the window, which some have */
 	bool told;			/* of its part: */
 	bool dynamic;
 	int status;
@@ -442,7 +443,7 @@ void barrier_arrived(struct bgdma_window *window, unsigned int number,
 bool barrier_is_from(const struct bgdma_window *window, unsigned int number,
 		     uint32_t rank);
 int window_barrier(struct bgdma_window *window);
-void barrier_refuse(struct bgdma_window *window);
+void window_refuse(struct bgdma_window *window);
 
 /* trap.c */
 int trap_create(struct bgdma_window *window);
@@ -460,7 +461,8 @@ enum packet_kind {
 	PACKET_POST	= 2,
 	PACKET_COMPLETE	= 3,
 	PACKET_ATTACH	= 4,
-	PACKET_KINDS	= 5
+	PACKET_GONE	= 5,	/* for who sends it there is no such window */
+	PACKET_KINDS	= 6
 };
 
 #define BARRIER_BROKEN	0x80U		/* in the detail */

@@ -115,15 +115,27 @@ int window_barrier(struct bgdma_window *window)
 	return result;
 }
 
-/* We take part in no barrier of a window: all that there will be are broken. */
-void barrier_refuse(struct bgdma_window *window)
+/*
+ * We have no part in a window: all the barriers that there will be are broken, and who
+ * would wait for us alone is told, too.
+ */
+void window_refuse(struct bgdma_window *window)
 {
-	uint32_t size = window->rma->size, rank = window->rma->rank, step;
+	uint32_t size = window->rma->size, rank = window->rma->rank, step, i;
 	unsigned int number;
 
 	for (number = 0, step = 1; step < size; number++, step *= 2)
 		(void)window_send(window, (rank + step) % size, PACKET_BARRIER,
 				  number | BARRIER_BROKEN, NULL, 0);
+	for (i = 1; i < size; i++)
+		(void)window_send(window, (rank + i) % size, PACKET_GONE, 0,
+				  NULL, 0);
+}
+
+/* Nothing comes from it for this window any more. */
+static bool is_gone(const struct bgdma_window *window, uint32_t rank)
+{
+	return window->peer[rank].gone || window->rma->peer[rank].down;
 }
 
 /* ---- Exposure: post and wait ------------------------------------------- */
@@ -185,12 +197,11 @@ int bgdma_window_post(struct bgdma_window *window, const uint32_t *ranks,
 static bool completed(void *arg)
 {
 	const struct bgdma_window *window = arg;
-	const struct bgdma_rma *rma = window->rma;
 	uint32_t i, rank;
 
 	for (i = 0; i < window->n_exposed; i++) {
 		rank = window->exposed[i];
-		if (!window->peer[rank].completes && !rma->peer[rank].down)
+		if (!window->peer[rank].completes && !is_gone(window, rank))
 			return false;
 	}
 	return true;
@@ -253,8 +264,7 @@ static bool invited(void *arg)
 {
 	const struct invitation *i = arg;
 
-	return i->window->peer[i->rank].posts ||
-	       i->window->rma->peer[i->rank].down;
+	return i->window->peer[i->rank].posts || is_gone(i->window, i->rank);
 }
 
 static int invitation_take(struct bgdma_window *window, uint32_t rank)

@@ -185,9 +185,9 @@ int on_window(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	/* Others may be faster than we, by one window. */
 	if (!window && kind == PACKET_PART && number == rma->created)
 		window = window_new(rma, (uint32_t)number);
-	/* Late for one that could not be made: the others may not know yet. */
+	/* Late for one that is not any more, or never was: others may not know yet. */
 	if (!window)
-		return number < rma->created && kind <= PACKET_BARRIER ?
+		return number < rma->created && kind < PACKET_KINDS ?
 		       0 : -EBADMSG;
 	switch (kind) {
 	case PACKET_PART:
@@ -206,6 +206,9 @@ int on_window(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 		return 0;
 	case PACKET_ATTACH:
 		return on_attach(window, rank, packet);
+	case PACKET_GONE:
+		window->peer[rank].gone = true;
+		return 0;
 	default:
 		return -EBADMSG;
 	}
@@ -448,7 +451,7 @@ int bgdma_window_create_sized(struct bgdma_rma *rma,
 		ret = sent ? sent : parts_status(window);
 	if (ret) {
 		/* For others it may be made, if somebody died within this. */
-		barrier_refuse(window);
+		window_refuse(window);
 		rma_lock(rma);
 		window_drop(window, true);
 		rma_unlock(rma);
