@@ -3,6 +3,9 @@
  * Races that are trapped: accesses of a target to its own window in an epoch.
  */
 #include <setjmp.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "rma_util.h"
@@ -21,6 +24,16 @@ static void on_race(void *arg, const struct bgdma_race *race)
 	if (arg == memory && catches < 8)
 		caught[catches] = *race;
 	catches++;
+}
+
+static unsigned int nowhere;	/* memory that was to be protected, and is not there */
+
+int mprotect(void *addr, size_t length, int rights)
+{
+	unsigned char page;
+
+	nowhere += mincore(addr, PAGE, &page) && errno == ENOMEM;
+	return (int)syscall(SYS_mprotect, addr, length, rights);
 }
 
 /* The access whose address is known. */
@@ -459,6 +472,54 @@ TEST(epoch_traps_what_cannot_be_split)
 {
 	partition_new("3x1x1", "");
 	EXPECT_TRUE(job_run(SIZE, whole, shared(sizeof(int)), -1));
+}
+
+struct ending {
+	bool own;	/* memory, and not the driver's */
+	int stage;
+};
+
+/* An endpoint ends while memory is protected: what is still there is open then. */
+static int ends_trapping(uint32_t rank, uint32_t size, void *arg)
+{
+	const struct bgdma_endpoint_attr ep = { .progress = BGDMA_PROGRESS_THREAD };
+	struct ending *t = arg;
+	const struct bgdma_window_attr window = {
+		.addr = t->own ? memory : NULL, .length = BYTES,
+		.trap = BGDMA_TRAP_ALL,
+	};
+	struct bgdma_rma_epoch *e;
+	struct accessor a = { 0 };
+
+	(void)size;
+	require_is(0, accessor_open_as(&a, ep, (struct bgdma_rma_attr){ 0 },
+				       &window));
+	require_is(0, meet(&a));
+	if (rank == ORIGIN) {
+		require_is(0, bgdma_epoch_begin(a.window, TARGET, 77, 0, &e));
+		store(&t->stage, 1);
+		require(until(load(&t->stage) == 2));
+	} else if (rank == TARGET) {
+		require(until(load(&t->stage) == 1));
+		require(!is_writable(a.own));
+		require_is(0, accessor_leave(&a));
+		require_is(0, nowhere);
+		require_is(t->own, is_writable(a.own));
+		store(&t->stage, 2);
+		return 0;
+	}
+	require(until(load(&t->stage) == 2));
+	return accessor_leave(&a);
+}
+
+TEST(epoch_traps_end_with_the_endpoint)
+{
+	struct ending *t = shared(sizeof(*t));
+
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(SIZE, ends_trapping, t, -1));
+	*t = (struct ending){ .own = true };
+	EXPECT_TRUE(job_run(SIZE, ends_trapping, t, -1));
 }
 
 TEST_HARNESS_MAIN

@@ -447,7 +447,8 @@ void window_refuse(struct bgdma_window *window);
 
 /* trap.c */
 int trap_create(struct bgdma_window *window);
-void trap_destroy(struct bgdma_window *window);
+/* @memory: the window's is there yet. */
+void trap_destroy(struct bgdma_window *window, bool memory);
 /* An event of the window's gate; NULL: some were lost. */
 void trap_event(struct bgdma_window *window, const struct bgdma_event *event,
 		uint32_t rank);

@@ -222,13 +222,14 @@ static void protect(const struct bgdma_window *window, bool on)
 	(void)mprotect(traps[window->trap].addr, window->attr.length, rights);
 }
 
-void trap_destroy(struct bgdma_window *window)
+void trap_destroy(struct bgdma_window *window, bool memory)
 {
 	struct trapped *t;
 
 	if (window->trap < 0)
 		return;
-	if (window->trapped)
+	/* What may be in the place of memory that is not is none of ours. */
+	if (window->trapped && memory)
 		protect(window, false);
 	while ((t = window->trapped)) {
 		window->trapped = t->next;

@@ -472,7 +472,8 @@ void window_drop(struct bgdma_window *window, bool regions)
 	while (*link != window)
 		link = &(*link)->next;
 	*link = window->next;
-	trap_destroy(window);
+	/* The driver's has gone with the context, the caller's has not. */
+	trap_destroy(window, regions || window->attr.addr);
 	for (i = 0; i < window->rma->size; i++)
 		attached_free(window->peer[i].attached, regions);
 	attached_free(window->untold, false);
