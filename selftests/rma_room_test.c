@@ -38,11 +38,12 @@ static int on_close(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	return 0;
 }
 
-static int room_open(struct accessor *a, struct closer *c, uint32_t *id)
+static int room_open_as(struct accessor *a, bgdma_packet_fn *packet,
+			struct closer *c, uint32_t *id)
 {
 	const struct bgdma_window_attr window = { .length = WINDOW };
 	const struct bgdma_rma_attr rma = { .channels = 1, .entries = ENTRIES };
-	const struct test_operation close = { "close", on_close, 0, id };
+	const struct test_operation close = { "close", packet, 0, id };
 
 	require_is(0, member_open(&a->m, NULL));
 	require_is(0, bgdma_rma_create(&a->rma, a->m.ep, &rma));
@@ -136,7 +137,7 @@ static int room(uint32_t rank, uint32_t size, void *arg)
 	uint32_t i, id;
 
 	(void)size;
-	require_is(0, room_open(&a, &c, &id));
+	require_is(0, room_open_as(&a, on_close, &c, &id));
 	own = (uint64_t *)a.own;
 	for (i = 0; i < PIECES && rank == FAR && is_get(kind); i++)
 		own[i] = i + 1;
@@ -182,6 +183,115 @@ TEST_F(room, ep4_closed_while_an_access_waits_for_room)
 
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, room, &kind, -1));
+}
+
+/* ---- A mark that waits for room ----------------------------------------- */
+
+#define HERE		2	/* is not cut off */
+#define BEHIND		16	/* long gets, which wait for each other */
+
+/* The epoch at who was cut off is over, at once. */
+static int on_end(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	struct closer *c = arg;
+
+	(void)rank;
+	(void)packet;
+	links_cut(FAR, false);
+	(void)bgdma_epoch_close(c->epoch);
+	c->closed++;
+	return 0;
+}
+
+/* One that is refused, and others behind it, of which some are dropped. */
+static int gets_dropped(const struct accessor *a, struct bgdma_rma_epoch *bad,
+			struct bgdma_rma_epoch *good,
+			struct bgdma_rma_request *last)
+{
+	struct bgdma_ctx *ctx = bgdma_endpoint_ctx(a->m.ep);
+	struct bgdma_access_attr attr = access_at(a, 0, 8, 0);
+	struct bgdma_region *foreign;
+	uint32_t i;
+
+	require_is(0, bgdma_region_alloc(ctx, 4096, BGDMA_LOCAL_WRITE, &foreign));
+	attr.local.region = foreign;
+	attr.more = true;
+	require_is(0, bgdma_epoch_get(bad, &attr));
+	attr.local.region = a->region;
+	attr.length = WINDOW;
+	attr.request = last;
+	for (i = 0; i < BEHIND; i++) {
+		attr.more = i < BEHIND - 1;
+		require_is(0, bgdma_epoch_get(good, &attr));
+	}
+	return 0;
+}
+
+/* Nobody has looked at what is refused, and nothing goes to @FAR any more. */
+static int mark_at_origin(struct accessor *a, struct closer *c, int *stage)
+{
+	struct bgdma_rma_epoch *bad, *far, *good;
+	struct bgdma_rma_request last;
+	struct bgdma_epoch_info info;
+	bool done, told;
+	uint32_t i;
+	int ret;
+
+	require_is(0, bgdma_epoch_begin(a->window, FAR, 1, 0, &far));
+	require_is(0, bgdma_epoch_begin(a->window, HERE, 2, 0, &bad));
+	require_is(0, bgdma_epoch_begin(a->window, HERE, 3, 0, &good));
+	/* This is the first that is looked at. */
+	require_is(0, bgdma_epoch_begin(a->window, FAR, 4, 0, &c->epoch));
+	require_is(0, gets_dropped(a, far, c->epoch, &last));
+	require_is(0, gets_dropped(a, bad, good, &last));
+	usleep(500000 * slowness());
+	bgdma_epoch_info(good, &info);
+	require(info.gets);
+	bgdma_epoch_info(c->epoch, &info);
+	require(info.gets);
+	links_cut(FAR, true);
+	for (i = 0; i < ENTRIES; i++)
+		require_is(0, put(a, c->epoch, 0, 8, 0));
+	store(stage, 1);
+	told = until((ret = bgdma_rma_test(&last, &done)) || done);
+	require(told);
+	require(ret < 0);
+	require_is(1, c->closed);
+	require_is(ret, bgdma_epoch_close(good));
+	require(bgdma_epoch_close(bad) < 0);
+	require(bgdma_epoch_close(far) < 0);
+	store(stage, 2);
+	return 0;
+}
+
+static int mark_waits(uint32_t rank, uint32_t size, void *arg)
+{
+	struct bgdma_send_attr end = { 0 };
+	struct closer c = { 0 };
+	struct accessor a = { 0 };
+	int *stage = arg;
+
+	(void)size;
+	require_is(0, room_open_as(&a, on_end, &c, &end.operation));
+	require_is(0, bgdma_job_fence(a.m.job));
+	if (rank == 0)
+		require_is(0, mark_at_origin(&a, &c, stage));
+	require(until(load(stage) >= 1));
+	if (rank == HERE) {
+		usleep(500000 * slowness());
+		require_is(0, bgdma_endpoint_send(a.m.ep, &end));
+	}
+	require(until(load(stage) == 2));
+	return accessor_leave(&a);
+}
+
+TEST(ep6_closed_while_a_mark_waits_for_room)
+{
+	int *stage = shared(sizeof(*stage));
+
+	must(setenv("BGDMA_TEST_LINKS", "1", 1));
+	partition_new("3x1x1", "");
+	EXPECT_TRUE(job_run(3, mark_waits, stage, -1));
 }
 
 TEST_HARNESS_MAIN

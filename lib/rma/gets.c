@@ -128,7 +128,8 @@ bool gets_over(const struct gets_wait *w)
 	}
 	if (!e->mark)
 		doubt(e);
-	return false;
+	/* A callback may have closed it. */
+	return e->serial != w->serial;
 }
 
 bool gets_there(void *arg)

@@ -32,7 +32,10 @@ void gets_doubt(struct bgdma_rma *rma, uint32_t rank, int queue, uint32_t code)
 	}
 }
 
-/* Behind all that was asked for until now, also by what has yet to leave for good. */
+/*
+ * Behind all that was asked for until now, also by what has yet to leave for good. There
+ * is room: nothing is waited for in a walk over epochs.
+ */
 static int mark_send(struct bgdma_rma_epoch *e, uint64_t number)
 {
 	const struct bgdma_send_attr packet = {
@@ -40,10 +43,8 @@ static int mark_send(struct bgdma_rma_epoch *e, uint64_t number)
 		.word = (uint32_t)number, .flags = BGDMA_DESC_FENCE,
 	};
 	struct bgdma_desc *desc;
-	int ret = rma_channel_room(e->ch);
+	int ret = rma_channel_take(e, SENT_MARK, e->target, &desc);
 
-	if (!ret)
-		ret = rma_channel_take(e, SENT_MARK, e->target, &desc);
 	if (ret)
 		return ret;
 	desc = rget_describe(e, desc, 1, BGDMA_DESC_FENCE);
@@ -68,25 +69,40 @@ static void mark_all(struct bgdma_rma_epoch *first)
 	(void)mark_send(first, number);
 }
 
-int gets_ask(struct bgdma_rma *rma, bool wait)
+/* As far as there is room now. @full: a channel that has none, or NULL. */
+static int marks_send(struct bgdma_rma *rma, struct channel **full)
 {
 	const struct bgdma_window *window;
 	struct bgdma_rma_epoch *e;
 	int sent = 0;
 
-	if (bgdma_likely(!rma->doubts))
-		return 0;
+	*full = NULL;
 	rma->doubts = false;
 	for_each_epoch(e, window, rma) {
 		if (!e->doubted)
 			continue;
-		if (wait || rma_channel_has_room(e->ch)) {
+		if (rma_channel_has_room(e->ch)) {
 			mark_all(e);
 			sent++;
 		} else {
 			rma->doubts = true;
+			*full = e->ch;
 		}
 	}
+	return sent;
+}
+
+/* Who waits for room runs callbacks, which may close any epoch: all are looked at anew. */
+int gets_ask(struct bgdma_rma *rma, bool wait)
+{
+	struct channel *full;
+	int sent = 0;
+
+	if (bgdma_likely(!rma->doubts))
+		return 0;
+	do {
+		sent += marks_send(rma, &full);
+	} while (wait && full && !rma_channel_room_wait(full));
 	return sent || !rma->doubts ? sent : -ENOMEM;
 }
 
