@@ -363,6 +363,8 @@ static void bgdma_frame_address(struct sk_buff *part, const struct sk_buff *skb)
 	to->crc = cpu_to_le32(bgdma_frame_crc(to));
 	/* A tag of a VLAN, its queue, what a queueing discipline has noted. */
 	skb_copy_header(part, skb);
+	/* What was to be done with the whole is nothing that a part has. */
+	part->ip_summed = CHECKSUM_NONE;
 	skb_gso_reset(part);
 	skb_reset_network_header(part);
 	skb_reset_transport_header(part);

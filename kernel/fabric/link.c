@@ -173,9 +173,14 @@ static enum bgdma_link_stat bgdma_head_check(const struct bgdma_link *link,
 	if (le32_to_cpu(frame->partition) != link->ether->tag &&
 	    frame->type != BGDMA_FRAME_HELLO)
 		return BGDMA_LINK_RX_STRANGE;
+	/* Nobody but us makes long ones: who sends to a device may say anything. */
+	if (skb_is_gso(skb) && !(skb_shinfo(skb)->gso_type & SKB_GSO_SCTP))
+		return BGDMA_LINK_RX_MALFORMED;
 	/* A device fills up what is short. */
 	if (pskb_trim(skb, head + bytes))
 		return BGDMA_LINK_RX_DROPPED;
+	/* Or that somebody is to make a checksum, of what may be no more. */
+	skb->ip_summed = skb_is_gso(skb) ? CHECKSUM_UNNECESSARY : CHECKSUM_NONE;
 	/* Payload is looked for in the skb and its pages, and a tunnel has it in a list. */
 	if (skb_has_frag_list(skb) && skb_linearize(skb))
 		return BGDMA_LINK_RX_DROPPED;
