@@ -217,6 +217,51 @@ TEST_F_TIMEOUT(longer, x2_what_waits_for_room_is_let_go_of, 300)
 		EXPECT_TRUE(kept(self->sock, f, &d, 1, i));
 }
 
+#define PAIRS	30000	/* flows of one context, of which each has such two frames */
+
+/* A frame of nothing that is refused, and one that waits until its sender knows that. */
+static bool send_two(int sock, struct data_frame *f, uint32_t tag,
+		     const struct bgdma_desc *put)
+{
+	struct bgdma_desc gate = d_gate(0, BGDMA_OP_EPOCH_BEGIN, 0, 1, 0);
+	struct bgdma_desc none = *put;
+
+	none.dst_ctx = 99;
+	none.length = 0;
+	data_new(f, tag, FIRST);
+	add(f, &none, 0, 0, 0);
+	if (!send_data(sock, f))
+		return false;
+	data_new(f, tag, FIRST + 1);
+	add(f, &gate, 0, 0, 0);
+	add(f, put, 0, put->length, 0x33);
+	return send_data(sock, f);
+}
+
+/* Nor are those more that wait for their sender, who says nothing. */
+TEST_F_TIMEOUT(longer, x2_what_waits_for_its_sender_is_let_go_of, 300)
+{
+	struct bgdma_desc d = put_to(&self->e.mem, 0, 4096);
+	struct data_frame *f = &self->f;
+	uint32_t i;
+
+	for (i = 0; i < PAIRS; i++) {
+		ASSERT_TRUE(send_two(self->sock, f, 100 + i, &d));
+		if (i % 16 == 0)
+			ASSERT_TRUE(dealt(self->sock, 100 + i, FIRST + 1, &self->ack));
+	}
+	EXPECT_EQ(1, self->ack.frame.packets);
+	for (i = 0; i < 4; i++)
+		EXPECT_TRUE(kept(self->sock, f, &d, 1, i));
+	/* Who says that he knows has it delivered, however much waits. */
+	ASSERT_TRUE(send_two(self->sock, f, 7, &d));
+	ASSERT_TRUE(dealt(self->sock, 7, FIRST + 1, &self->ack));
+	f->frame.first = FIRST + 1;
+	ASSERT_TRUE(send_data(self->sock, f));
+	EXPECT_TRUE(dealt(self->sock, 7, FIRST + 2, &self->ack));
+	EXPECT_TRUE(all_bytes(self->e.mem.p, 4096, 0x33));
+}
+
 /* In a partition of its own, in a network namespace of its own. */
 static int keep_apart(void *arg)
 {

@@ -134,8 +134,25 @@ static void bgdma_rx_insert(struct bgdma_rx_flow *flow, struct sk_buff *skb)
 }
 
 /*
- * Is there room for it? The next one always has, but where it would wait for its target
- * and too much is kept already: it is offered again.
+ * Must the sender know of results before @skb is delivered, of which nothing was? There is
+ * room for so many; and a gate's answer goes another way, where it must not come before
+ * what it counts as refused. Such a packet is the first of its frame.
+ */
+static bool bgdma_rx_must_tell(const struct bgdma_rx_flow *flow,
+			       const struct sk_buff *skb)
+{
+	const struct bgdma_frame *f = bgdma_frame_of(skb);
+
+	lockdep_assert_held(&flow->lock);
+	if (likely(!flow->n_results))
+		return false;
+	return flow->n_results + f->packets > BGDMA_WIRE_RESULTS ||
+	       bgdma_wire_is_gate((const void *)(f + 1));
+}
+
+/*
+ * Is there room for it? The next one always has, but where it would wait, for its target
+ * or for its sender, and too much is kept already: it is offered again.
  */
 static bool bgdma_rx_fits(struct bgdma_rx_flow *flow, const struct sk_buff *skb,
 			  u32 ahead)
@@ -144,13 +161,13 @@ static bool bgdma_rx_fits(struct bgdma_rx_flow *flow, const struct sk_buff *skb,
 	u32 most = parked ? BGDMA_RX_PARKED_BYTES : BGDMA_RX_BYTES;
 
 	lockdep_assert_held(&flow->lock);
-	if (!ahead && !parked)
+	if (!ahead && !parked && !bgdma_rx_must_tell(flow, skb))
 		return true;
 	if (ahead && flow->bytes + skb->truesize > most)
 		return false;
 	if (bgdma_ghost_keeps(flow, skb->truesize))
 		return true;
-	if (!ahead)
+	if (!ahead && parked)
 		flow->let_go = true;
 	return false;
 }
@@ -299,21 +316,10 @@ static struct bgdma_rx_flow *bgdma_rx_flow(struct bgdma_flows *flows,
 /* --------------------------------------------------------------------- */
 /* Frames are dealt with                                                  */
 
-/*
- * Must the sender know of results before a packet of @skb is delivered? There is room
- * for so many; and a gate's answer goes another way, where it must not come before
- * what it counts as refused.
- */
-static bool bgdma_rx_must_tell(const struct bgdma_rx_flow *flow,
-			       const struct sk_buff *skb)
+/* Have some packets of the first frame been delivered, which would come twice? */
+static bool bgdma_rx_begun(const struct bgdma_rx_flow *flow)
 {
-	const struct bgdma_wire_packet *p;
-
-	if (likely(!flow->n_results))
-		return false;
-	p = (const void *)(bgdma_frame_of(skb) + 1);
-	return flow->n_results == BGDMA_WIRE_RESULTS ||
-	       bgdma_wire_is_gate(&p[flow->packet]);
+	return flow->packet || flow->piece;
 }
 
 static struct sk_buff *bgdma_rx_first(struct bgdma_rx_flow *flow)
@@ -323,7 +329,7 @@ static struct sk_buff *bgdma_rx_first(struct bgdma_rx_flow *flow)
 	spin_lock(&flow->lock);
 	skb = skb_peek(&flow->queue);
 	if (!skb || bgdma_rx_psn(skb) != flow->next ||
-	    bgdma_rx_must_tell(flow, skb)) {
+	    (!bgdma_rx_begun(flow) && bgdma_rx_must_tell(flow, skb))) {
 		WRITE_ONCE(flow->s.more, false);
 		skb = NULL;
 	}
@@ -351,12 +357,6 @@ static void bgdma_rx_done(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 	flow->piece = 0;
 	flow->checked = false;
 	kfree_skb(skb);
-}
-
-/* Have some packets of the first frame been delivered, which would come twice? */
-static bool bgdma_rx_begun(const struct bgdma_rx_flow *flow)
-{
-	return flow->packet || flow->piece;
 }
 
 /*
@@ -455,7 +455,7 @@ static int bgdma_rx_frame(struct bgdma_rx_flow *flow, struct sk_buff *skb,
 		u32 first = flow->packet;
 		int ret = BGDMA_STEP_DONE;
 
-		if (*budget <= 0 || bgdma_rx_must_tell(flow, skb))
+		if (*budget <= 0)
 			return BGDMA_STEP_AGAIN;
 		if (likely(!bgdma_rx_useless(flow, &p[flow->packet])))
 			ret = bgdma_arrive(flow, &p[flow->packet], skb,
@@ -516,7 +516,8 @@ long bgdma_rx_turn(struct bgdma_stream *s, long budget)
 			break;
 		bgdma_rx_done(flow, skb, true);
 	}
-	if (ret == BGDMA_STEP_WAIT)
+	/* Nor is there an end to how long memory for an answer may be lacking. */
+	if (ret == BGDMA_STEP_WAIT || (ret == BGDMA_STEP_AGAIN && budget > 0))
 		bgdma_rx_let_go(flow);
 	if (READ_ONCE(flow->due) || ret == BGDMA_STEP_WAIT)
 		bgdma_rx_ack(flow, s->pooled);
