@@ -184,4 +184,25 @@ TEST_F(hop, x2_a_checksum_that_is_to_be_made_behind_the_end)
 	close(sock);
 }
 
+/* ---- What devices say ---------------------------------------------------- */
+
+/* When it came in is not when it is to leave, as a queue there would take it. */
+TEST_F(hop, x1_a_queue_that_looks_at_time_lets_it_pass)
+{
+	int on = 1, sock = socket(AF_INET, SOCK_DGRAM, 0);
+	uint32_t i;
+
+	if (system("/usr/bin/tc qdisc replace dev veth2 root fq"))
+		SKIP(return, "needs sch_fq");
+	/* While anybody asks for it all that comes in is stamped. */
+	ASSERT_EQ(0, setsockopt(sock, SOL_SOCKET, SO_TIMESTAMP, &on, sizeof(on)));
+	usleep(100000);
+	for (i = 0; i < 3; i++) {
+		frame_behind(&self->f, FIRST + i, 100);
+		ASSERT_TRUE(send_data(self->sock, &self->f));
+		EXPECT_TRUE(comes_behind(self->other, &self->f));
+	}
+	close(sock);
+}
+
 TEST_HARNESS_MAIN

@@ -593,6 +593,8 @@ static void bgdma_frame_forward(struct bgdma_link *link, struct sk_buff *skb)
 		bgdma_frame_drop(link, skb, BGDMA_LINK_RX_DROPPED);
 		return;
 	}
+	/* When it came is not when it is to leave, as a queue would take it. */
+	skb_clear_tstamp(skb);
 	fate = bgdma_frame_pass(link, skb);
 	if (fate == BGDMA_FRAME_NO_WAY) {
 		bgdma_frame_drop(link, skb, BGDMA_LINK_NO_WAY);
