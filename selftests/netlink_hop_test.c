@@ -84,6 +84,29 @@ FIXTURE_TEARDOWN(hop)
 	link_close(&self->l);
 }
 
+struct counts {
+	uint32_t ifindex;
+	uint64_t stats[STATS];
+};
+
+static void take_counts(struct nlattr **attrs, void *arg)
+{
+	struct counts *c = arg;
+
+	if (nla_get_u32(attrs[BGDMA_A_LINK_IFINDEX]) == c->ifindex)
+		take_stats(attrs, c->stats);
+}
+
+/* What the link has counted where our frames come in. */
+static uint64_t count_of(struct link *l, int what)
+{
+	struct counts c = { .ifindex = if_nametoindex("veth0") };
+	struct answer a = { .each = take_counts, .arg = &c };
+
+	must(ask(l, request(l, BGDMA_CMD_LINK_GET, NLM_F_DUMP), &a));
+	return c.stats[what];
+}
+
 /* One from us to the node behind, by theirs. */
 static void frame_behind(struct data_frame *f, uint32_t psn, uint32_t bytes)
 {
@@ -203,6 +226,27 @@ TEST_F(hop, x1_a_queue_that_looks_at_time_lets_it_pass)
 		EXPECT_TRUE(comes_behind(self->other, &self->f));
 	}
 	close(sock);
+}
+
+/* What is longer than the next link takes does not get to its device. */
+TEST_F(hop, x2_too_long_for_the_next_link)
+{
+	uint64_t before = count_of(&self->l, BGDMA_A_LINK_STATS_NO_WAY);
+
+	ASSERT_EQ(0, rt_set("veth2", true, 1500));
+	frame_behind(&self->f, FIRST, 3000);
+	ASSERT_TRUE(send_data(self->sock, &self->f));
+	EXPECT_TRUE(until(count_of(&self->l, BGDMA_A_LINK_STATS_NO_WAY) ==
+			  before + 1));
+	/* Just as long as that goes on. */
+	frame_behind(&self->f, FIRST + 1, 1500 - sizeof(self->f.frame) -
+		     sizeof(self->f.packet[0]));
+	ASSERT_TRUE(send_data(self->sock, &self->f));
+	EXPECT_TRUE(comes_behind(self->other, &self->f));
+	frame_behind(&self->f, FIRST + 2, self->f.frame.bytes + 1);
+	ASSERT_TRUE(send_data(self->sock, &self->f));
+	EXPECT_TRUE(until(count_of(&self->l, BGDMA_A_LINK_STATS_NO_WAY) ==
+			  before + 2));
 }
 
 TEST_HARNESS_MAIN

@@ -484,6 +484,15 @@ enum bgdma_frame_fate {
 	BGDMA_FRAME_NO_WAY
 };
 
+/* Is it, or each of its parts, as short as a link has to have it? */
+static bool bgdma_frame_fits(const struct bgdma_link *link,
+			     const struct sk_buff *skb)
+{
+	u32 n = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : skb->len;
+
+	return n <= READ_ONCE(link->mtu);
+}
+
 /*
  * From a node that lives here; the first step may lead to another such. @ours: and
  * so has no checksums yet.
@@ -504,6 +513,8 @@ static enum bgdma_frame_fate bgdma_frame_leave(struct bgdma_ether *ether,
 	f->at = cpu_to_le32(way.rank);
 	if (!way.peer)
 		return BGDMA_FRAME_STAYS;
+	if (!ours && !bgdma_frame_fits(way.peer->link, skb))
+		return BGDMA_FRAME_NO_WAY;
 	f->hops--;
 	/* Who left them out thought that it was there. */
 	if (ours || f->flags & BGDMA_FRAME_UNSUMMED)
