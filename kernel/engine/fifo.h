@@ -430,7 +430,7 @@ struct bgdma_rget_queue {
 };
 
 /* What nothing is done for. */
-static inline struct bgdma_desc bgdma_desc_nop(void)
+static inline struct bgdma_desc bgdma_nop(void)
 {
 	return (struct bgdma_desc) {
 		.inj_ctr = cpu_to_le32(BGDMA_NONE),

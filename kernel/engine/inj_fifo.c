@@ -184,7 +184,7 @@ int bgdma_inj_clear(struct bgdma_inj_fifo *fifo, bool flush)
 static bool bgdma_inj_drop(struct bgdma_inj_fifo *fifo, u64 seq)
 {
 	struct bgdma_desc *ring = fifo->shm.addr;
-	const struct bgdma_desc nop = bgdma_desc_nop();
+	const struct bgdma_desc nop = bgdma_nop();
 	struct bgdma_stream *s = &fifo->s;
 	struct bgdma_record why;
 	struct bgdma_desc desc;

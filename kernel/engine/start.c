@@ -61,7 +61,7 @@ noinline int bgdma_op_fence(struct bgdma_stream *s)
 	s->x.fenced = ret == BGDMA_STEP_WAIT;
 	if (ret == BGDMA_STEP_DONE && s->kind == BGDMA_KIND_RGET_QUEUE &&
 	    unlikely(bgdma_rgq_dropped(s)))
-		s->x.desc = bgdma_desc_nop();
+		s->x.desc = bgdma_nop();
 	return ret;
 }
 
