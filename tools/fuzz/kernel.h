@@ -60,6 +60,10 @@ typedef unsigned int gfp_t;
 #define roundup_pow_of_two(n)	\
 	((n) <= 1 ? 1U : 1U << (32 - __builtin_clz((u32)(n) - 1)))
 #define is_power_of_2(n)	((n) && !((n) & ((n) - 1)))
+#define reciprocal_scale(x, n)	((u32)((u64)(x) * (n) >> 32))
+#define get_random_u32()	0x9e3779b9U
+#define jhash_3words(a, b, c, seed) \
+	(((a) ^ (u32)(b) << 20 ^ (u32)(c) << 10) * (seed))
 #define struct_size(p, m, n)	(sizeof(*(p)) + sizeof((p)->m[0]) * (n))
 #define container_of(p, t, m)	((t *)((char *)(p) - offsetof(t, m)))
 #define array_index_nospec(i, n)	(i)

@@ -85,20 +85,21 @@ static u32 held(const struct bgdma_rget_sub *sub)
 /* The sub-queue that a sender has, or could have; -1: none. */
 static int sub_for(int sender)
 {
-	u32 i;
+	const struct bgdma_principal who = who_is(sender);
+	u32 at = bgdma_sub_first(queue, &who), i;
 	int idle = -1;
 
 	for (i = 0; i < queue->nsubs; i++)
 		if (bound[i] == sender)
 			return (int)i;
-	for (i = 0; i < queue->nsubs; i++) {
-		const struct bgdma_stream *s = &queue->subs[i].s;
+	for (i = 0; i < queue->nsubs; i++, at = (at + 1) % queue->nsubs) {
+		const struct bgdma_stream *s = &queue->subs[at].s;
 
-		if (held(&queue->subs[i]) || s->x.active ||
+		if (held(&queue->subs[at]) || s->x.active ||
 		    test_bit(BGDMA_STREAM_OWNED, &s->flags))
 			continue;
-		if (idle < 0 || (bound[idle] >= 0 && bound[i] < 0))
-			idle = (int)i;
+		if (idle < 0 || (bound[idle] >= 0 && bound[at] < 0))
+			idle = (int)at;
 	}
 	return idle;
 }

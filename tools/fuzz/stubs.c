@@ -172,6 +172,10 @@ STUB void bgdma_gates_recheck(struct bgdma_ctx *ctx)
 	abort();
 }
 
+STUB void bgdma_ctx_wake_waiters(struct bgdma_ctx *ctx)
+{
+}
+
 /* Nobody is in a group. */
 STUB bool bgdma_group_gives(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 			    const struct bgdma_principal *who, u32 kind,
