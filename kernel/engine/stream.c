@@ -32,7 +32,8 @@ void bgdma_stream_init(struct bgdma_stream *s, struct bgdma_ctx *ctx, u16 kind,
 	s->kind = kind;
 	s->id = id;
 	s->fetch = fetch;
-	s->tag = (u32)(kind != BGDMA_KIND_INJ_FIFO) << 31 | id << 21;
+	/* One bit is always set: no transfer has the id 0. */
+	s->tag = (u32)(kind != BGDMA_KIND_INJ_FIFO) << 31 | id << 21 | BIT(20);
 	INIT_LIST_HEAD(&s->run_node);
 	INIT_LIST_HEAD(&s->park_node);
 	INIT_LIST_HEAD(&s->timed_node);

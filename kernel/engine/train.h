@@ -46,10 +46,10 @@ static __always_inline int bgdma_inj_fetch(struct bgdma_inj_fifo *fifo)
 	return 1;
 }
 
-/* A descriptor is in s->x. One bit is always set: 0 is no transfer. */
+/* A descriptor is in s->x. */
 static __always_inline void bgdma_xfer_begin(struct bgdma_stream *s)
 {
-	s->x.id = s->tag | BIT(20) | (s->x.seq & GENMASK(19, 0));
+	s->x.id = s->tag | (s->x.seq & GENMASK(19, 0));
 	bgdma_stat_add(s->stats.descriptors, 1);
 	trace_bgdma_fetch(s);
 }

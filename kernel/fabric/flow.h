@@ -371,7 +371,7 @@ static inline struct bgdma_frame_cb *bgdma_frame_cb(struct sk_buff *skb)
  * @due: an ACK is
  * @held: the last one left out frames that had arrived
  * @gone: nothing more is kept
- * @let_go: frames that were kept are not any more, since the target has no room
+ * @let_go: frames that were kept are not any more: the target has no room, or no memory
  * @apart: the first frame is not in @bytes
  * @packet: of the first frame, that is next; owner
  * @done: bytes of its payload before that one; owner
