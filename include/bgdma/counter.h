@@ -354,7 +354,8 @@ BGDMA_API int bgdma_counter_eventfd(struct bgdma_counter *counter, int eventfd);
  * @id: out: for bgdma_revoke(); may be NULL
  *
  * Thread safety: any thread.
- * Return: 0; -ENOENT; -ENOSPC BGDMA_GRANTS_MAX grants exist; -EINVAL; -ENODEV.
+ * Return: 0; -ENOENT; -ENOSPC BGDMA_GRANTS_MAX grants exist; -EINVAL; -ENOMEM;
+ * -ENODEV.
  */
 static inline int bgdma_counter_grant(struct bgdma_counter *first,
 				      uint32_t count,

@@ -417,7 +417,8 @@ bgdma_epoch_update_strided(struct bgdma_rma_epoch *epoch,
  * Its local memory is the caller's again; what it fetched is there. Of a put this
  * says nothing about the target.
  *
- * Return: 0; the first error of the epoch.
+ * Return: 0; -EINVAL no request; -ENODEV the partition is gone; the first error of the
+ * epoch.
  */
 BGDMA_API int bgdma_rma_wait(const struct bgdma_rma_request *request);
 
@@ -426,7 +427,8 @@ BGDMA_API int bgdma_rma_wait(const struct bgdma_rma_request *request);
  * @request: from one of the calls above
  * @done: out
  *
- * Return: 0; if it is done, what bgdma_rma_wait() would.
+ * Return: 0; -EINVAL no request; -ENODEV the partition is gone, though it is not done;
+ * if it is done, what bgdma_rma_wait() would.
  */
 BGDMA_API int bgdma_rma_test(const struct bgdma_rma_request *request,
 			     bool *done);

@@ -83,7 +83,8 @@ static inline uint16_t bgdma_rec_id(struct bgdma_rec_fifo *fifo)
  * @id: out: for bgdma_revoke(); may be NULL
  *
  * Thread safety: any thread.
- * Return: 0; -ENOSPC BGDMA_GRANTS_MAX grants exist; -EINVAL; -ENODEV.
+ * Return: 0; -ENOSPC BGDMA_GRANTS_MAX grants exist; -EINVAL; -ENOMEM;
+ * -ENODEV.
  */
 static inline int bgdma_rec_grant(struct bgdma_rec_fifo *fifo,
 				  const struct bgdma_grant_attr *attr,

@@ -115,7 +115,8 @@ BGDMA_API struct bgdma_ctx *bgdma_region_ctx(const struct bgdma_region *region);
  * @id: out: for bgdma_revoke(); may be NULL
  *
  * Thread safety: any thread.
- * Return: 0; -ENOSPC BGDMA_GRANTS_MAX grants exist; -EINVAL; -ENODEV.
+ * Return: 0; -ENOSPC BGDMA_GRANTS_MAX grants exist; -EINVAL; -ENOMEM;
+ * -ENODEV.
  */
 static inline int bgdma_region_grant(struct bgdma_region *region,
 				     const struct bgdma_grant_attr *attr,

@@ -86,7 +86,8 @@ bgdma_rgq_ctx(const struct bgdma_rget_queue *queue);
  * to it with BGDMA_RIGHT_READ, and move counters that were granted to it.
  *
  * Thread safety: any thread.
- * Return: 0; -ENOSPC BGDMA_GRANTS_MAX grants exist; -EINVAL; -ENODEV.
+ * Return: 0; -ENOSPC BGDMA_GRANTS_MAX grants exist; -EINVAL; -ENOMEM;
+ * -ENODEV.
  */
 static inline int bgdma_rgq_grant(struct bgdma_rget_queue *queue,
 				  const struct bgdma_grant_attr *attr,

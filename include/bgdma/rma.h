@@ -121,7 +121,9 @@ static inline int bgdma_window_update(struct bgdma_window *window,
  * @target: rank
  * @flags: BGDMA_EPOCH_*
  *
- * Return: as bgdma_epoch_begin(); -EALREADY there is an epoch for that target.
+ * Return: as bgdma_epoch_begin(); -EALREADY there is an epoch for that target, or one
+ * of bgdma_window_lock_all() or _start(), or another thread begins or ends such, or is
+ * in a fence.
  */
 BGDMA_API int bgdma_window_lock(struct bgdma_window *window, uint32_t target,
 				unsigned int flags);
@@ -141,7 +143,7 @@ BGDMA_API int bgdma_window_unlock(struct bgdma_window *window, uint32_t target);
  *
  * Not collective. The epoch at a process begins with the first access to it.
  *
- * Return: 0; -EALREADY an epoch is open.
+ * Return: 0; -EALREADY as of bgdma_window_fence().
  */
 BGDMA_API int bgdma_window_lock_all(struct bgdma_window *window);
 
@@ -188,8 +190,9 @@ BGDMA_API int bgdma_window_flush_local(struct bgdma_window *window,
  *
  * Collective.
  *
- * Return: 0; -EALREADY a lock, or an epoch of bgdma_window_start(), is open;
- * -EHOSTDOWN; the first error of an epoch.
+ * Return: 0; -EALREADY a lock is open, or waited for by another thread, or epochs of
+ * bgdma_window_lock_all() or _start() are, or another thread is in a fence; -EHOSTDOWN;
+ * the first error of an epoch.
  */
 BGDMA_API int bgdma_window_fence(struct bgdma_window *window,
 				 unsigned int flags);
@@ -215,7 +218,7 @@ BGDMA_API int bgdma_window_post(struct bgdma_window *window,
  *
  * Waits until each has called bgdma_window_post() for us.
  *
- * Return: 0; -EALREADY an epoch is open; -EINVAL; -EHOSTDOWN.
+ * Return: 0; -EALREADY as of bgdma_window_fence(); -EINVAL; -EHOSTDOWN.
  */
 BGDMA_API int bgdma_window_start(struct bgdma_window *window,
 				 const uint32_t *ranks, uint32_t count);
