@@ -149,7 +149,8 @@ static int set_sums(const char *dev, uint32_t on)
 	struct ifreq req = { .ifr_data = (void *)&value };
 	int sock = socket(AF_INET, SOCK_DGRAM, 0), err;
 
-	strcpy(req.ifr_name, dev);
+	must(snprintf(req.ifr_name, sizeof(req.ifr_name), "%s", dev) > 0 ?
+	     0 : -EINVAL);
 	err = ioctl(sock, SIOCETHTOOL, &req);
 	close(sock);
 	return err;
