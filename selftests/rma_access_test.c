@@ -593,8 +593,10 @@ static void *far_ends(void *arg)
 static void *far_begins(void *arg)
 {
 	struct change *c = arg;
+	struct bgdma_rma_epoch *e = NULL;
 
-	c->ret = bgdma_epoch_begin(c->window, FAR, 5, 0, &c->e);
+	c->ret = bgdma_epoch_begin(c->window, FAR, 5, 0, &e);
+	store(&c->e, e);
 	return NULL;
 }
 
