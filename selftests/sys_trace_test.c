@@ -178,15 +178,20 @@ static int cross(uint32_t rank, uint32_t size, void *arg)
 	return module_close(&module);
 }
 
-FIXTURE(traced) {
-};
-
-FIXTURE_SETUP(traced)
+static void traced_begin(struct __test_metadata *_metadata)
 {
 	trace = shared(sizeof(*trace));
 	if (!tracing_begin())
 		SKIP(return, "needs root, and a kernel with tracing");
 	partition_new("2x1x1", "");
+}
+
+FIXTURE(traced) {
+};
+
+FIXTURE_SETUP(traced)
+{
+	traced_begin(_metadata);
 }
 
 FIXTURE_TEARDOWN(traced)
@@ -489,6 +494,29 @@ TRACED(sp10_three_chains)
 {
 	chain_is(_metadata, (struct message){ 40 * 4096, 4096, 3, false }, 40,
 		 3);
+}
+
+/* ---- Over links on which everything takes a while ---------------------- */
+
+FIXTURE(delayed) {
+};
+
+FIXTURE_SETUP(delayed)
+{
+	must(setenv("BGDMA_TEST_LINKS", "1", 1));
+	must(setenv("BGDMA_TEST_NETEM", "delay 5ms", 1));
+	traced_begin(_metadata);
+}
+
+FIXTURE_TEARDOWN(delayed)
+{
+	tracing_end();
+}
+
+/* What ends a chain waits at its fence for the portions, and is traced all the same. */
+TEST_F_TIMEOUT(delayed, sp7_who_waited_at_a_fence_is_traced, 300)
+{
+	chain_is(_metadata, (struct message){ 8192, 4096, 1, false }, 2, 1);
 }
 
 TEST_HARNESS_MAIN

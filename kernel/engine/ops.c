@@ -615,7 +615,7 @@ static __always_inline long bgdma_stream_loop(struct bgdma_stream *s,
 		if (!s->x.active)
 			ret = bgdma_stream_next(s, fifo, &any);
 		else if (unlikely(s->x.fenced))
-			ret = bgdma_op_fence(s);
+			ret = bgdma_op_resume(s);
 		if (!any)
 			break;
 		if (likely(!ret))

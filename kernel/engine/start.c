@@ -3,6 +3,7 @@
  * What is looked at before a transfer begins, unless it is as the one before was.
  */
 #include "../bgdma.h"
+#include "../trace.h"
 #include "busy.h"
 #include "group.h"
 #include "train.h"
@@ -45,16 +46,11 @@ static u32 bgdma_group_begin(struct bgdma_stream *s)
 	return s->remote ? bgdma_group_localize(s) : s->ctx->partition->fabric->line(s);
 }
 
-/**
- * bgdma_op_fence() - wait until nothing that was begun before is on its way
- * @s: owned, with a tx
- *
- * Who is woken sees for himself: something has arrived, maybe not all. What one before
- * it in a remote-get queue has dropped meanwhile does nothing.
- *
- * Return: BGDMA_STEP_DONE or BGDMA_STEP_WAIT.
+/*
+ * Wait until nothing that was begun before is on its way. What one before it in a
+ * remote-get queue has dropped meanwhile does nothing.
  */
-noinline int bgdma_op_fence(struct bgdma_stream *s)
+static int bgdma_op_fence(struct bgdma_stream *s)
 {
 	int ret = s->ctx->partition->fabric->fence(s);
 
@@ -62,6 +58,23 @@ noinline int bgdma_op_fence(struct bgdma_stream *s)
 	if (ret == BGDMA_STEP_DONE && s->kind == BGDMA_KIND_RGET_QUEUE &&
 	    unlikely(bgdma_rgq_dropped(s)))
 		s->x.desc = bgdma_nop();
+	return ret;
+}
+
+/**
+ * bgdma_op_resume() - who waited at a fence was woken
+ * @s: owned, with a tx
+ *
+ * He sees for himself: something has arrived, maybe not all.
+ *
+ * Return: BGDMA_STEP_DONE or BGDMA_STEP_WAIT.
+ */
+noinline int bgdma_op_resume(struct bgdma_stream *s)
+{
+	int ret = bgdma_op_fence(s);
+
+	if (ret == BGDMA_STEP_DONE)
+		trace_bgdma_execute(s);
 	return ret;
 }
 

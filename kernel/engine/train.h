@@ -100,7 +100,7 @@ static __always_inline int bgdma_op_counter(struct bgdma_stream *s)
 }
 
 int bgdma_op_look(struct bgdma_stream *s);
-int bgdma_op_fence(struct bgdma_stream *s);
+int bgdma_op_resume(struct bgdma_stream *s);
 int bgdma_run_tree(struct bgdma_stream *s, long *budget, u32 each);
 
 static __always_inline void bgdma_inj_count(struct bgdma_stream *s, u32 n)
