@@ -265,6 +265,7 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * @wake_slow: it took long
  * @waiting: tasks in BGDMA_IOC_WAIT
  * @mm: of the process that attached; a reference to the struct only
+ * @memcg: its control group: pays for what is allocated outside of its own calls
  * @files: of that process, to see it exit
  * @tgid: of that process, to see it dump core
  * @process: that process; joined before it is attached
@@ -346,6 +347,7 @@ struct bgdma_ctx {
 	bool wake_slow;
 	atomic_t waiting;
 	struct mm_struct *mm;
+	struct mem_cgroup *memcg;
 	void *files;
 	pid_t tgid;
 	struct bgdma_process *process;
@@ -688,11 +690,9 @@ void bgdma_fabric_exit(void);
 #define BGDMA_POLL_NS_DEFAULT	50000
 #define BGDMA_CONTEXTS_DEFAULT	8192
 
-/* Control: control/netlink.c, control/stats.c */
+/* control/netlink.c, control/stats.c; front/cdev.c */
 int bgdma_control_init(void);
 void bgdma_control_exit(void);
-
-/* Front: front/cdev.c */
 int bgdma_front_init(void);
 void bgdma_front_exit(void);
 

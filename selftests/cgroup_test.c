@@ -4,12 +4,15 @@
  * limit holds for it (X-2).
  */
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "kselftest_harness.h"
+#include "netlink_veth.h"
+#include "tool.h"
 #include "utils.h"
 
 #define CGROUPS	"/sys/fs/cgroup"
@@ -57,17 +60,26 @@ FIXTURE_VARIANT_ADD(cgroup, driver_memory) { driver_memory };
 FIXTURE_VARIANT_ADD(cgroup, reception_fifo) { reception_fifo };
 FIXTURE_VARIANT_ADD(cgroup, remote_get_queue) { remote_get_queue };
 
-FIXTURE_SETUP(cgroup)
+/* Why there can be none, or NULL. */
+static const char *group_new(void)
 {
 	/* What is mounted here is for nobody else. */
 	if (geteuid() || unshare(CLONE_NEWNS) ||
 	    mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("test", CGROUPS, "cgroup2", 0, NULL))
-		SKIP(return, "needs root and cgroup2");
+		return "needs root and cgroup2";
 	write_file(CGROUPS "/cgroup.subtree_control", "+memory");
 	mkdir(CGROUP, 0700);
-	if (write_file(CGROUP "/memory.max", LIMIT))
-		SKIP(return, "no limits of memory here");
+	return write_file(CGROUP "/memory.max", LIMIT) ?
+	       "no limits of memory here" : NULL;
+}
+
+FIXTURE_SETUP(cgroup)
+{
+	const char *why = group_new();
+
+	if (why)
+		SKIP(return, "%s", why);
 	partition_new("2x1x1", "");
 }
 
@@ -106,6 +118,116 @@ TEST_F(cgroup, x2_memory_is_charged)
 	/* Without a limit there is so much. */
 	must(write_file(CGROUP "/memory.max", "max"));
 	EXPECT_EQ(0, in_child(take_in_the_group, &t));
+}
+
+/* ---- What links keep for who sends ------------------------------------- */
+
+#define FAR	4095	/* nodes of another kernel */
+#define FLOW	400	/* bytes that are known of what goes to each, at least */
+#define ROUNDED	524288		/* pages that a processor has charged beforehand */
+
+FIXTURE(linked) {
+	int far;	/* a network namespace */
+	long *grown;
+};
+
+static void tool(const char *words)
+{
+	char out[1024];
+
+	if (!run_tool(words, out, sizeof(out)))
+		return;
+	fprintf(stderr, "# bgdma %s: %s\n", words, out);
+	must(-EINVAL);
+}
+
+/* These nodes here, and the device as a link to the others. */
+static void nodes_on(const char *dev, const char *nodes)
+{
+	char words[128];
+
+	must(rt_set(dev, true, 9000) ? -EIO : 0);
+	snprintf(words, sizeof(words),
+		 "partition add %s dims 64x64x1 mode 0666 nodes %s", PARTITION, nodes);
+	tool(words);
+	snprintf(words, sizeof(words),
+		 "link add dev %s partition %s hello %u timeout 60000", dev, PARTITION,
+		 50 * slowness());
+	tool(words);
+}
+
+static int namespace_new(void)
+{
+	must(unshare(CLONE_NEWNET) ? -errno : 0);
+	return must(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
+}
+
+FIXTURE_SETUP(linked)
+{
+	const char *why = group_new();
+	int near;
+
+	if (why)
+		SKIP(return, "%s", why);
+	self->grown = shared(sizeof(*self->grown));
+	self->far = namespace_new();
+	if (rt_veth())
+		SKIP(return, "needs veth");
+	nodes_on("veth0", "1-4095");
+	near = namespace_new();
+	must(setns(self->far, CLONE_NEWNET) ? -errno : 0);
+	must(rt_move("veth1", near) ? -EIO : 0);
+	must(setns(near, CLONE_NEWNET) ? -errno : 0);
+	close(near);
+	nodes_on("veth1", "0");
+}
+
+FIXTURE_TEARDOWN(linked)
+{
+	close(self->far);
+	until(!rmdir(CGROUP));
+}
+
+static long charged(void)
+{
+	FILE *f = fopen(CGROUP "/memory.current", "r");
+	long bytes = 0;
+
+	must(f && fscanf(f, "%ld", &bytes) == 1 ? 0 : -EIO);
+	fclose(f);
+	return bytes;
+}
+
+/* By how much the group grows when something is sent to all others, or as many as do. */
+static int send_to_all(void *arg)
+{
+	const __u64 word = 1;
+	long before = 0, *grown = arg;
+	struct bgdma_desc d;
+	struct node n;
+	struct inj f;
+	__u32 rank;
+
+	must(write_file(CGROUP "/cgroup.procs", "0"));
+	node_new(&n, 0);
+	inj_new(&f, &n);
+	for (rank = 1; rank <= FAR && *grown < FAR * FLOW - ROUNDED; rank++) {
+		d = d_inline(rank, 0, &word, sizeof(word));
+		/* There may be no way at first. */
+		if (!until(run_bad(&f, &d) == BGDMA_E_NO_PEER))
+			return -EPROTO;
+		if (rank == 1)
+			before = charged();
+		else if (rank % 256 == 0 || rank == FAR)
+			*grown = charged() - before;
+	}
+	return 0;
+}
+
+TEST_F_TIMEOUT(linked, x2_what_is_known_of_those_it_sends_to_is_charged, 120)
+{
+	EXPECT_EQ(0, in_child(send_to_all, self->grown));
+	EXPECT_LE(FAR * FLOW - ROUNDED, *self->grown);
 }
 
 TEST_HARNESS_MAIN

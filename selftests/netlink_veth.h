@@ -63,4 +63,15 @@ static inline int rt_set(const char *dev, bool up, uint32_t mtu)
 	return rt(msg);
 }
 
+/* To another network namespace. */
+static inline int rt_move(const char *dev, int ns)
+{
+	struct nl_msg *msg = nlmsg_alloc_simple(RTM_NEWLINK, 0);
+	struct ifinfomsg head = { .ifi_index = (int)if_nametoindex(dev) };
+
+	nlmsg_append(msg, &head, sizeof(head), NLMSG_ALIGNTO);
+	nla_put_u32(msg, IFLA_NET_NS_FD, (uint32_t)ns);
+	return rt(msg);
+}
+
 #endif /* BGDMA_SELFTESTS_NETLINK_VETH_H */

@@ -7,6 +7,7 @@
  */
 #include <linux/kcov.h>
 #include <linux/log2.h>
+#include <linux/memcontrol.h>
 #include <linux/poll.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -226,6 +227,8 @@ static void bgdma_ctx_clear(struct bgdma_ctx *ctx)
 	if (ctx->mm)
 		mmdrop(ctx->mm);
 	ctx->mm = NULL;
+	mem_cgroup_put(ctx->memcg);
+	ctx->memcg = NULL;
 }
 
 /**
@@ -258,6 +261,7 @@ int bgdma_ctx_attach(struct bgdma_ctx *ctx, struct bgdma_attach *arg)
 	ctx->watch = arg->flags & BGDMA_ATTACH_WATCH;
 	ctx->mm = current->mm;
 	mmgrab(ctx->mm);
+	ctx->memcg = get_mem_cgroup_from_mm(ctx->mm);
 	ctx->files = current->files;
 	ctx->tgid = current->tgid;
 	err = bgdma_process_join(ctx);

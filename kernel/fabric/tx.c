@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "../engine/busy.h"
+#include "../engine/charge.h"
 #include "../engine/engine.h"
 #include "../engine/ring.h"
 #include "flow.h"
@@ -44,8 +45,8 @@ struct bgdma_tx *bgdma_tx_new(struct bgdma_ether *ether, struct bgdma_stream *s)
 	if (!tx)
 		return NULL;
 	if (s) {
-		tx->sent = kcalloc(BGDMA_SENT_MAX, sizeof(*tx->sent),
-				   GFP_NOWAIT | __GFP_NOWARN);
+		tx->sent = bgdma_ctx_zalloc(s->ctx, BGDMA_SENT_MAX *
+					    sizeof(*tx->sent));
 		tx->parting = bgdma_parting_get(s->ctx,
 						GFP_NOWAIT | __GFP_NOWARN);
 		if (!tx->sent || !tx->parting)
@@ -542,7 +543,9 @@ struct bgdma_tx_flow *bgdma_tx_flow(struct bgdma_tx *tx,
 		list_move(&flow->node, &tx->flows);
 		return flow;
 	}
-	flow = kzalloc(sizeof(*flow), GFP_NOWAIT | __GFP_NOWARN);
+	/* What the kernel says itself is on nobody's account. */
+	flow = tx->s ? bgdma_ctx_zalloc(tx->s->ctx, sizeof(*flow)) :
+		       kzalloc(sizeof(*flow), GFP_NOWAIT | __GFP_NOWARN);
 	if (!flow)
 		return NULL;
 	kref_get(&tx->ref);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory for what a context does, which whoever happens to do it allocates.
+ */
+#ifndef _BGDMA_CHARGE_H
+#define _BGDMA_CHARGE_H
+
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "../bgdma.h"
+
+/**
+ * bgdma_ctx_zalloc() - zeroed memory on account of a context's control group
+ * @ctx: attached
+ * @bytes: so many
+ *
+ * Nobody here can wait for the group to give something back. So it may be beyond its
+ * limit, as with what arrives at sockets: the group's next call that allocates pays.
+ *
+ * Context: any but hard interrupts.
+ * Return: for kfree(); NULL: no memory.
+ */
+static inline void *bgdma_ctx_zalloc(const struct bgdma_ctx *ctx, size_t bytes)
+{
+	struct mem_cgroup *old = set_active_memcg(ctx->memcg);
+	/* Beyond the limit of the group, but not into what the machine keeps for others. */
+	void *p = kzalloc(bytes, GFP_NOWAIT | __GFP_HIGH | __GFP_NOMEMALLOC |
+				 __GFP_ACCOUNT | __GFP_NOWARN);
+
+	set_active_memcg(old);
+	return p;
+}
+
+#endif /* _BGDMA_CHARGE_H */
