@@ -309,7 +309,11 @@ static inline int bgdma_counter_wait(struct bgdma_counter *counter,
 				     enum bgdma_wait_mode mode,
 				     int64_t timeout_ns)
 {
-	if (bgdma_counter_there(counter) && !bgdma_counter_failed(counter))
+	const struct bgdma_counter_cell *cell = bgdma_counter_view(counter)->cell;
+
+	/* The error is there before what it leaves is taken off. */
+	if ((bgdma_counter_read(counter) <= bgdma_load_relaxed(&cell->wake_at) ||
+	     bgdma_counter_hit(counter)) && !bgdma_counter_failed(counter))
 		return 0;
 	return bgdma_counter_wait_slow(counter, mode, timeout_ns);
 }

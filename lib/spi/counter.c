@@ -120,26 +120,42 @@ int bgdma_counter_notify(struct bgdma_counter *counter)
 	return ret < 0 ? -errno : 0;
 }
 
+/* What is waited for, and what was seen: another thread may clear the error at once. */
+struct counter_target {
+	struct bgdma_counter *counter;
+	int code;
+};
+
 static bool counter_there(void *arg)
 {
-	return bgdma_counter_there(arg);
+	struct counter_target *target = arg;
+	const struct bgdma_counter_cell *cell = target->counter->view.cell;
+	/* The error is there before what it leaves is taken off. */
+	bool ended = bgdma_counter_read(target->counter) <=
+		     bgdma_load_relaxed(&cell->wake_at) ||
+		     bgdma_counter_hit(target->counter);
+
+	target->code = 0;
+	if (bgdma_counter_failed(target->counter))
+		target->code = bgdma_counter_error(target->counter, NULL);
+	return ended || target->code;
 }
 
 int bgdma_counter_wait_slow(struct bgdma_counter *counter,
 			    enum bgdma_wait_mode mode, int64_t timeout_ns)
 {
+	struct counter_target target = { .counter = counter };
 	const struct waiter waiter = {
 		.ctx = counter->view.ctx,
 		.there = counter_there,
-		.arg = counter,
+		.arg = &target,
 		.condition = bgdma_until_counter(counter),
 	};
 	int ret = wait_until(&waiter, mode, timeout_ns);
 
-	if (bgdma_counter_failed(counter))
-		return bgdma_code_errno((unsigned int)
-					bgdma_counter_error(counter, NULL));
-	return ret;
+	if (ret && counter_there(&target))
+		ret = 0;
+	return target.code ? bgdma_code_errno((unsigned int)target.code) : ret;
 }
 
 int bgdma_counter_error(const struct bgdma_counter *counter,

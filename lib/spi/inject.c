@@ -84,17 +84,25 @@ int bgdma_inj_full(struct bgdma_inj_fifo *fifo)
 	return ret ? ret : -EAGAIN;
 }
 
+/* What is waited for, and what was seen: another thread may clear the error at once. */
 struct inj_target {
 	struct bgdma_inj_fifo *fifo;
 	uint64_t seq;
+	bool ended;
+	int code;
+	struct bgdma_record record;
 };
 
 static bool inj_there(void *arg)
 {
-	const struct inj_target *target = arg;
+	struct inj_target *target = arg;
 
-	return bgdma_inj_done(target->fifo) >= target->seq ||
-	       bgdma_load_relaxed(&target->fifo->record->code);
+	/* The engine writes the record before it counts that descriptor as ended. */
+	target->ended = bgdma_inj_done(target->fifo) >= target->seq;
+	target->code = 0;
+	if (bgdma_load_relaxed(&target->fifo->record->code))
+		target->code = bgdma_inj_error(target->fifo, &target->record);
+	return target->ended || target->code;
 }
 
 int bgdma_inj_wait(struct bgdma_inj_fifo *fifo, uint64_t seq,
@@ -108,18 +116,14 @@ int bgdma_inj_wait(struct bgdma_inj_fifo *fifo, uint64_t seq,
 		.condition = bgdma_until_done(fifo, seq),
 	};
 	int ret = wait_until(&waiter, mode, timeout_ns);
-	bool ended = bgdma_inj_done(fifo) >= seq;
-	struct bgdma_record record;
-	int code;
 
-	/*
-	 * The engine writes the record before it counts that descriptor as ended.
-	 * The first error is on record: others may be about any descriptor.
-	 */
-	code = bgdma_inj_error(fifo, &record);
-	if (code && (!ended || record.desc_seq < seq || record.lost))
-		return bgdma_code_errno((unsigned int)code);
-	return ended ? 0 : ret;
+	if (ret && inj_there(&target))
+		ret = 0;
+	/* The first error is on record: others may be about any descriptor. */
+	if (target.code && (!target.ended || target.record.desc_seq < seq ||
+			    target.record.lost))
+		return bgdma_code_errno((unsigned int)target.code);
+	return ret;
 }
 
 int bgdma_inj_error(struct bgdma_inj_fifo *fifo, struct bgdma_record *record)
