@@ -125,6 +125,58 @@ TEST(lc6_counters_are_granted_in_the_order_asked)
 	EXPECT_TRUE(job_run(2, order, NULL, -1));
 }
 
+/* ---- What its peer sends besides ----------------------------------------- */
+
+/* How often the counter after the shared one, so many behind, was leased. */
+static unsigned int leases(struct module *module, unsigned int kind, uint32_t behind)
+{
+	const struct bgdma_counter_view *v;
+	struct bgdma_counter *own;
+	unsigned int gen;
+
+	must(bgdma_counter_alloc(bgdma_endpoint_ctx(module->m.ep), kind, &own));
+	v = bgdma_counter_view(own);
+	gen = load(&(v->cell - v->slot + 1 + behind)->lease_gen);
+	must(bgdma_counter_free(own));
+	return gen;
+}
+
+/* One after the other, and each has a counter that was not the last one's. */
+static int in_turn(uint32_t rank, uint32_t size, void *arg)
+{
+	const unsigned int kind = rank ? BGDMA_RECEPTION : BGDMA_INJECTION;
+	static struct module module;
+	unsigned int before[OWN];
+	uint32_t i;
+
+	(void)size;
+	(void)arg;
+	require_is(0, module_open(&module, (struct bgdma_endpoint_attr){
+			.inj_counters = COUNTERS, .rec_counters = COUNTERS }));
+	for (i = 0; i < OWN; i++)
+		before[i] = leases(&module, kind, i);
+	for (i = 0; i < OWN; i++) {
+		if (!rank)
+			require_is(0, announce_next(&module, i));
+		else
+			require_is(0, until_count(&module, &module.announced, i + 1) ?:
+				      take_into(&module, i));
+		require_is(0, until_count(&module, &module.ended, i + 1));
+	}
+	require_is(OWN, module.done.is);
+	for (i = 0; i < OWN; i++)
+		require(leases(&module, kind, i) > before[i]);
+	require_is(0, bgdma_job_fence(module.m.job));
+	return module_close(&module);
+}
+
+/* An engine may be about to count there what a peer sent beyond what it had said. */
+TEST(x2_lc6_a_counter_has_another_peer_last)
+{
+	partition_new("2x1x1", "");
+	EXPECT_TRUE(job_run(2, in_turn, NULL, -1));
+}
+
 /* ---- What one that was cancelled leaves ---------------------------------- */
 
 /* Of the first counter, which all share. */

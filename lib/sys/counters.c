@@ -11,6 +11,28 @@
 
 #define SHARED	0	/* index of the shared one */
 
+/*
+ * Whoever is given one has the one that nobody has had for the longest. An engine may
+ * have found it for a peer that sends more than it said, and not have counted yet: that
+ * would be taken off what the next peer sends.
+ */
+static void free_put(struct pool *pool, uint32_t i)
+{
+	uint32_t at = pool->oldest + pool->n_free++;
+
+	pool->free[at < pool->stats.counters ? at : at - pool->stats.counters] = i;
+}
+
+static uint32_t free_take(struct pool *pool)
+{
+	uint32_t i = pool->free[pool->oldest];
+
+	pool->n_free--;
+	if (++pool->oldest == pool->stats.counters)
+		pool->oldest = 0;
+	return i;
+}
+
 int pool_create(struct bgdma_endpoint *ep, unsigned int kind, uint32_t count)
 {
 	struct pool *pool = &ep->pool[kind];
@@ -31,11 +53,11 @@ int pool_create(struct bgdma_endpoint *ep, unsigned int kind, uint32_t count)
 	pool->first = bgdma_counter_slot(pool->counter[0]);
 	bgdma_counter_lease(pool->counter[SHARED], BGDMA_RANK_ANY,
 			    BGDMA_CTX_ANY);
-	for (i = count - 1; i > SHARED; i--) {
+	for (i = SHARED + 1; i < count; i++) {
 		bgdma_counter_lease(pool->counter[i], BGDMA_RANK_NOBODY,
 				    BGDMA_CTX_ANY);
 		if (ep->attr.counters == BGDMA_COUNTERS_AUTO)
-			pool->free[pool->n_free++] = i;
+			free_put(pool, i);
 	}
 	return 0;
 }
@@ -100,7 +122,7 @@ static void pool_settle(struct pool *pool, bool waited)
 	for (i = 0; i < pool->n_stale; i++)
 		counter_reset(pool->counter[pool->stale[i]]);
 	while (waited && pool->n_stale)
-		pool->free[pool->n_free++] = pool->stale[--pool->n_stale];
+		free_put(pool, pool->stale[--pool->n_stale]);
 	if (!pool->dirty || pool->sharing)
 		return;
 	counter_reset(pool->counter[SHARED]);
@@ -144,7 +166,7 @@ uint32_t pool_take(struct bgdma_endpoint *ep, struct pool *pool,
 		pool->stats.shared++;
 		return bgdma_counter_handle(pool->counter[SHARED]);
 	}
-	r->counter = pool->free[--pool->n_free];
+	r->counter = free_take(pool);
 	r->exclusive = true;
 	counter = pool->counter[r->counter];
 	slot = pool->first + r->counter;
@@ -188,7 +210,7 @@ void pool_give(struct bgdma_endpoint *ep, struct pool *pool, struct request *r,
 		pool->stale[pool->n_stale++] = r->counter;
 		ep->unsettled = true;
 	} else {
-		pool->free[pool->n_free++] = r->counter;
+		free_put(pool, r->counter);
 	}
 	pool->user[r->counter] = NULL;
 	pool->busy[slot / 64] &= ~(1ULL << slot % 64);

@@ -17,7 +17,8 @@ struct pool {
 	unsigned int kind;
 	struct bgdma_counter **counter;
 	struct request **user;
-	uint32_t *free;
+	uint32_t *free;			/* a ring */
+	uint32_t oldest;		/* the first there */
 	uint32_t n_free;
 	uint32_t *stale;		/* free once no engine counts there */
 	uint32_t n_stale;
