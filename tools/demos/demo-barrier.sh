@@ -7,14 +7,13 @@
 #	demo-barrier [COUNT]
 #
 # COUNT barriers: a million, or what BGDMA_BARRIERS says; of a torus that loses frames
-# ten thousand, which take as long.
+# at most ten thousand, which take as long.
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tools/demos/nodes.sh
 . "$here/nodes.sh"
-most=1000000
-[ "$BGDMA_TORUS" != lossy ] || most=10000
-count=${1:-${BGDMA_BARRIERS:-$most}}
+count=${1:-${BGDMA_BARRIERS:-1000000}}
+[ "$BGDMA_TORUS" != lossy ] || [ "$count" -le 10000 ] || count=10000
 scene_begin
 nodes_new 4x1x1 || leave 1
 export BGDMA_SIZE=4 BGDMA_PARTITION=demo BGDMA_JOB_DIR="$dir/job"

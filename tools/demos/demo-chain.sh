@@ -100,7 +100,8 @@ many=20000
 # A portion that is lost is sent again after milliseconds.
 [ "$BGDMA_TORUS" != lossy ] || many=1000
 bytes=$(wc -c <"$file")
-[ "$bytes" -gt 1000000 ] || many=$((bytes / 64 + 2))
+# Portions of some 64 bytes at least.
+[ "$many" -le $((bytes / 64 + 2)) ] || many=$((bytes / 64 + 2))
 echo "self-pacing chain: $bytes bytes"
 for portions in $few $many; do
 	if ! stop "$portions"; then

@@ -31,16 +31,20 @@ dir=$(mktemp -d) || exit 1
 captures=
 
 leave() {
-	trap - INT TERM
+	trap - HUP INT TERM
 	# shellcheck disable=SC2086 # these are words
 	[ -z "$captures" ] || { kill $captures; wait $captures; }
+	# Of a transfer that was to be cut: they live as long as they can.
+	# shellcheck disable=SC2086
+	[ -z "$load" ] || kill -9 $load
+	nodes_end
 	for rank in 0 1 2 3; do
 		"$ip" netns del corner$rank
 	done 2>/dev/null
 	rm -rf "$dir"
 	exit "$1"
 }
-trap 'leave 130' INT TERM
+trap 'leave 130' HUP INT TERM
 
 # edge A B DEVICE: a link between two corners.
 edge() {
@@ -105,6 +109,7 @@ flow() {
 	for rank in 0 1; do
 		on $rank "$here/cut" $rank "$file" "$dir" \
 			>"$dir/out.$rank" 2>&1 &
+		load="$load $!"
 	done
 }
 
@@ -131,6 +136,7 @@ cut() {
 	echo "  the other link of node 0, too:"
 	sed -n 's/^failed:/   /p' "$dir/out.0"
 	wait
+	load=
 	grep -q 'LINK_DOWN.* offset 0, bound 0' "$dir/out.0"
 }
 

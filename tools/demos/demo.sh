@@ -41,7 +41,7 @@ pids=""
 
 # Without their partition the sides end by themselves.
 leave() {
-	trap - INT TERM
+	trap - HUP INT TERM
 	stop_bar
 	nodes_end
 	# shellcheck disable=SC2086 # these are words
@@ -49,7 +49,7 @@ leave() {
 	rm -rf "$dir"
 	exit "$1"
 }
-trap 'leave 130' INT TERM
+trap 'leave 130' HUP INT TERM
 
 # side NAME RANK COMMAND...: in the background, its system calls written down.
 side() {

@@ -114,7 +114,7 @@ dir=
 # Who is in the background hears no interrupt: without their partition processes of a
 # job end by themselves, others are killed, and those that are stopped.
 leave() {
-	trap - INT TERM
+	trap - HUP INT TERM
 	# shellcheck disable=SC2086 # these are words
 	[ -z "$load" ] || kill -9 $load 2>/dev/null
 	nodes_end
@@ -124,7 +124,7 @@ leave() {
 }
 
 scene_begin() {
-	trap 'leave 130' INT TERM
+	trap 'leave 130' HUP INT TERM
 	dir=$(mktemp -d) || exit 1
 }
 
