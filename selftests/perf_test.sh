@@ -36,5 +36,48 @@ bgdma-perf sys 2>&1 | sed 's/^/# /'
 bgdma-perf barrier 2>&1 | sed 's/^/# /'
 [ "$(folders)" = "$before" ]
 result "a job that cannot begin leaves nothing behind"
+
+timeout 60 bgdma-perf senders 2>&1 | sed 's/^/# /'
+timeout 60 bgdma-perf senders >/dev/null 2>&1
+[ $? -eq 1 ]
+result "senders that cannot begin end it"
+
+contexts() {
+	bgdma partition show perf | sed -n 's/.* contexts \([0-9]*\) .*/\1/p'
+}
+
+# until_contexts TEST NUMBER
+until_contexts() {
+	left=600
+	until test "$(contexts)" "$@"; do
+		left=$((left - 1))
+		[ $left -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+ended_by() {	# SIGNAL CODE MEASUREMENT
+	bgdma-perf --runs 1000000 "$3" >/dev/null 2>&1 &
+	until_contexts -ge 2 || return
+	kill "-$1" $!
+	# Once more, as timeout and a shell that ends do.
+	kill "-$1" $! 2>/dev/null
+	wait $!
+	[ $? -eq "$2" ] && until_contexts -eq 0
+}
+
+bgdma partition add perf dims 4x1x1
+ended_by TERM 143 sys && ended_by HUP 129 barrier && [ "$(folders)" = "$before" ]
+result "one that is ended leaves nothing behind"
+ended_by KILL 137 barrier
+result "nothing of one that is killed goes on"
+bgdma partition del perf
+# Nobody was left to remove it.
+for folder in $(folders); do
+	case " $before " in
+	*"$folder"*) ;;
+	*) rm -rf "$folder" ;;
+	esac
+done
 echo "1..$number"
 [ $failed -eq 0 ]

@@ -123,6 +123,21 @@ void *small_pages(size_t size)
 	return p;
 }
 
+pid_t fork_bound(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid < 0)
+		die("fork", -errno);
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Before that? */
+	if (getppid() != parent)
+		_exit(1);
+	return 0;
+}
+
 void pin_to(int cpu)
 {
 	cpu_set_t set;

@@ -130,7 +130,7 @@ static void report_each(uint64_t before, unsigned int n, const char *of)
 	char name[160];
 
 	snprintf(name, sizeof(name), "bytes of free memory that %s took", of);
-	report_number(name, (before - free_memory()) / n);
+	report_number(name, memory_taken(before, free_memory()) / n);
 }
 
 static void of_nodes(unsigned int n)

@@ -135,7 +135,7 @@ static void memory(void)
 	if (system("bgdma partition add idle dims 16x16x16"))
 		die("bgdma partition add", -EIO);
 	report_number("bytes of free memory that 4096 nodes took",
-		      before - free_memory());
+		      memory_taken(before, free_memory()));
 
 	before = free_memory();
 	for (i = 0; i < NODES; i++) {
@@ -143,7 +143,7 @@ static void memory(void)
 				.partition = "idle", .rank = i }));
 	}
 	report_number("bytes of free memory that 512 attached nodes took",
-		      before - free_memory());
+		      memory_taken(before, free_memory()));
 	report_tool("idle node", "bgdma -j node show idle/5");
 	for (i = 0; i < NODES; i++) {
 		struct bgdma_inj_fifo *inj;

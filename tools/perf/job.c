@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "job.h"
@@ -20,11 +19,10 @@ static void set(const char *name, uint32_t value)
 	must(setenv(name, text, 1) ? -errno : 0);
 }
 
-/* Has a folder for each job, until this process ends by itself. */
+/* Has a folder for each job, until its owner ends by itself. */
 static struct {
 	char path[sizeof("/tmp/bgdma-perf-XXXXXX")];
 	pid_t owner;
-	unsigned int jobs;
 } folder;
 
 /* Children end, too. */
@@ -37,7 +35,7 @@ static void folder_remove(void)
 		fprintf(stderr, "bgdma-perf: %s is left\n", folder.path);
 }
 
-static void folder_make(void)
+void job_folder(void)
 {
 	snprintf(folder.path, sizeof(folder.path), "/tmp/bgdma-perf-XXXXXX");
 	must(mkdtemp(folder.path) ? 0 : -errno);
@@ -49,10 +47,8 @@ void job_begin(uint32_t size)
 {
 	char dir[48];
 
-	if (!folder.owner)
-		folder_make();
-	snprintf(dir, sizeof(dir), "%s/%u", folder.path, folder.jobs++);
-	must(mkdir(dir, 0700) ? -errno : 0);
+	snprintf(dir, sizeof(dir), "%s/job-XXXXXX", folder.path);
+	must(mkdtemp(dir) ? 0 : -errno);
 	must(setenv("BGDMA_JOB_DIR", dir, 1) ? -errno : 0);
 	set("BGDMA_SIZE", size);
 }

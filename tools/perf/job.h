@@ -22,6 +22,9 @@ struct job_pair {
 	struct job_end end[2];
 };
 
+/* Where the folders of jobs are, until this process ends: before all else. */
+void job_folder(void);
+
 /*
  * A job of so many, in a folder of its own: each joins on the node of its rank, in the
  * namespace of that number, if there are some.

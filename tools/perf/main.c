@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
-#include "perf.h"
+#include "job.h"
 
 static const struct {
 	const char *name;
@@ -95,17 +97,69 @@ static bool parse_runs(const char *text)
 	return true;
 }
 
-static bool measure(const char *name)
+static void (*subject(const char *name))(void)
 {
 	size_t i;
 
 	for (i = 0; i < SUBJECTS; i++) {
-		if (!strcmp(name, subjects[i].name)) {
-			subjects[i].run();
-			return true;
-		}
+		if (!strcmp(name, subjects[i].name))
+			return subjects[i].run;
 	}
-	return false;
+	return NULL;
+}
+
+/* Its exit code; or 128 + a signal that has ended it, or us, as a shell has it. */
+static int wait_for(pid_t pid, const sigset_t *set)
+{
+	int sig, status;
+
+	for (;;) {
+		must(-sigwait(set, &sig));
+		if (sig != SIGCHLD) {
+			kill(pid, SIGKILL);
+			waitpid(pid, NULL, 0);
+			return 128 + sig;
+		}
+		if (waitpid(pid, &status, WNOHANG) != pid)
+			continue;
+		return WIFEXITED(status) ? WEXITSTATUS(status) :
+					   128 + WTERMSIG(status);
+	}
+}
+
+/*
+ * In a process of its own: where it goes and what it sets is not the next one's. We stay
+ * to remove the folder, whatever ends it.
+ */
+static int measure(void (*run)(void), const sigset_t *set)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork_bound();
+	if (!pid) {
+		sigprocmask(SIG_UNBLOCK, set, NULL);
+		run();
+		exit(0);
+	}
+	return wait_for(pid, set);
+}
+
+/* What ends us, but for what we were begun to ignore: wait_for() takes it. */
+static void block_signals(sigset_t *set)
+{
+	static const int ends[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+	struct sigaction was;
+	size_t i;
+
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(set);
+	sigaddset(set, SIGCHLD);
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		if (!sigaction(ends[i], NULL, &was) && was.sa_handler != SIG_IGN)
+			sigaddset(set, ends[i]);
+	}
+	sigprocmask(SIG_BLOCK, set, NULL);
 }
 
 int main(int argc, char **argv)
@@ -117,7 +171,8 @@ int main(int argc, char **argv)
 		{ "runs", required_argument, NULL, 'r' },
 		{ NULL, 0, NULL, 0 },
 	};
-	int option;
+	int option, i, ret = 0;
+	sigset_t set;
 
 	while ((option = getopt_long(argc, argv, "hn:o:r:", options, NULL)) != -1) {
 		switch (option) {
@@ -140,9 +195,13 @@ int main(int argc, char **argv)
 	}
 	if (optind == argc)
 		return usage_error(NULL);
-	for (; optind < argc; optind++) {
-		if (!measure(argv[optind]))
-			return usage_error(argv[optind]);
+	for (i = optind; i < argc; i++) {
+		if (!subject(argv[i]))
+			return usage_error(argv[i]);
 	}
-	return 0;
+	block_signals(&set);
+	job_folder();
+	for (i = optind; i < argc && !ret; i++)
+		ret = measure(subject(argv[i]), &set);
+	return ret;
 }

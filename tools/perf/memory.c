@@ -16,6 +16,11 @@ static void refresh(void)
 		die("/proc/sys/vm/stat_refresh", -errno);
 }
 
+uint64_t memory_taken(uint64_t before, uint64_t after)
+{
+	return before > after ? before - after : 0;
+}
+
 uint64_t free_memory(void)
 {
 	unsigned long long pages = 0, n;

@@ -253,9 +253,7 @@ static void both(size_t n)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends))
 		die("socketpair", -errno);
 	peers_open();
-	pid = fork();
-	if (pid < 0)
-		die("fork", -errno);
+	pid = fork_bound();
 	control = ends[!pid];
 	close(ends[!!pid]);
 	if (!pid)

@@ -77,6 +77,9 @@ pid_t as_other_user(void (*run)(void));
 /* Memory in small pages, in place, that begins at an odd page. */
 void *small_pages(size_t size);
 void pin_to(int cpu);
+
+/* A child that is killed when its parent ends. */
+pid_t fork_bound(void);
 uint64_t now_ns(void);
 
 /* One line of JSON for the host; the plugin's numbers come apart. */
@@ -87,6 +90,8 @@ void report_number(const char *name, uint64_t value);
 
 /* Free bytes of the machine, with those that each processor keeps for itself. */
 uint64_t free_memory(void);
+/* 0 where others gave back more meanwhile. */
+uint64_t memory_taken(uint64_t before, uint64_t after);
 
 /* What our tool says, in JSON, for the host to make sense of. */
 void report_tool(const char *name, const char *command);

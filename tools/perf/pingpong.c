@@ -115,9 +115,7 @@ void ping_pong(void)
 
 	if (pipe(ready))
 		die("pipe", -errno);
-	pid = fork();
-	if (pid < 0)
-		die("fork", -errno);
+	pid = fork_bound();
 	if (!pid)
 		child(ready[1]);
 	close(ready[1]);

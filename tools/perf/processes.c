@@ -33,8 +33,7 @@ void processes_run(uint32_t size, void (*run)(struct process *process))
 	job_begin(size);
 	fflush(stdout);
 	for (rank = 0; rank < size; rank++) {
-		pid[rank] = fork();
-		must(pid[rank] < 0 ? -errno : 0);
+		pid[rank] = fork_bound();
 		if (!pid[rank])
 			process_run(rank, run);
 	}

@@ -107,10 +107,9 @@ void scale(void)
 		flows_begin();
 		after = free_memory();
 		snprintf(name, sizeof(name), "bytes of a node, of %u", 2 * used);
-		report_number(name, (before - between) / (2 * more));
+		report_number(name, memory_taken(before, between) / (2 * more));
 		snprintf(name, sizeof(name), "bytes of a flow, of %u", used);
-		report_number(name, between > after ?
-				    (between - after) / more : 0);
+		report_number(name, memory_taken(between, after) / more);
 		snprintf(name, sizeof(name), "8 B by %u flows", used);
 		count(name, ROUNDS, by_turns);
 	}

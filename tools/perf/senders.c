@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "perf.h"
@@ -40,6 +41,7 @@ static void send_when_told(int sock, unsigned int i)
 	must(bgdma_rec_grant(in, &anyone, NULL));
 	message.dest_ctx = bgdma_ctx_info(to)->ctx;
 	message.fifo = bgdma_rec_id(in);
+	/* Ends with who tells it. */
 	while (read(sock, &go, 1) == 1) {
 		for (n = 0; n < EACH; n++) {
 			must(bgdma_memfifo(out, &message));
@@ -62,8 +64,8 @@ static inline void all_send(unsigned int n)
 
 	(void)n;
 	for (i = 0; i < n_senders; i++) {
-		if (write(told[i], &go, 1) != 1)
-			die("write", -errno);
+		if (send(told[i], &go, 1, MSG_NOSIGNAL) != 1)
+			die("send", -errno);
 	}
 	for (i = 0; i < n_senders; i++) {
 		if (read(told[i], &go, 1) != 1)
@@ -74,20 +76,27 @@ static inline void all_send(unsigned int n)
 void senders(void)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned int i;
+	pid_t sender[MOST] = { 0 };
+	unsigned int i, k;
 	int pair[2];
 
 	n_senders = processors < (long)MOST ? (unsigned int)processors : MOST;
 	for (i = 0; i < n_senders; i++) {
 		if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
 			die("socketpair", -errno);
-		if (!fork()) {
+		told[i] = pair[0];
+		sender[i] = fork_bound();
+		if (!sender[i]) {
+			for (k = 0; k <= i; k++)
+				close(told[k]);
 			pin_to((int)i);
 			send_when_told(pair[1], i);
 		}
-		told[i] = pair[0];
+		close(pair[1]);
 	}
 	count("8 B, a sender on each processor", n_senders * EACH, all_send);
-	for (i = 0; i < n_senders; i++)
+	for (i = 0; i < n_senders; i++) {
 		close(told[i]);
+		waitpid(sender[i], NULL, 0);
+	}
 }
