@@ -188,6 +188,8 @@ static int shared_is(struct module *module, unsigned int kind, int64_t value)
 	require_is(0, bgdma_counter_alloc(bgdma_endpoint_ctx(module->m.ep),
 					  kind, &own));
 	v = bgdma_counter_view(own);
+	/* An announcement is acknowledged by and by, over links. */
+	until(load(&(v->cell - v->slot)->value) == value);
 	require_is(value, load(&(v->cell - v->slot)->value));
 	return bgdma_counter_free(own);
 }
