@@ -124,22 +124,12 @@ TEST_F(cgroup, x2_memory_is_charged)
 
 #define FAR	4095	/* nodes of another kernel */
 #define FLOW	400	/* bytes that are known of what goes to each, at least */
-#define ROUNDED	524288		/* pages that a processor has charged beforehand */
+#define ROUNDED	524288	/* pages that a processor has charged beforehand */
 
 FIXTURE(linked) {
 	int far;	/* a network namespace */
 	long *grown;
 };
-
-static void tool(const char *words)
-{
-	char out[1024];
-
-	if (!run_tool(words, out, sizeof(out)))
-		return;
-	fprintf(stderr, "# bgdma %s: %s\n", words, out);
-	must(-EINVAL);
-}
 
 /* These nodes here, and the device as a link to the others. */
 static void nodes_on(const char *dev, const char *nodes)

@@ -21,16 +21,6 @@
 static const unsigned int percents[] = { 0, 10, 50, 90 };
 #define PERCENTS	(sizeof(percents) / sizeof(percents[0]))
 
-static void tool(const char *words)
-{
-	char out[1024];
-
-	if (!run_tool(words, out, sizeof(out)))
-		return;
-	fprintf(stderr, "# bgdma %s: %s\n", words, out);
-	must(-EINVAL);
-}
-
 /* Partition PARTITION of two nodes, of which @rank lives here, with a link. */
 static void partition_on(const char *dev, __u32 rank)
 {

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include "utils.h"
+
 /* Run `bgdma WORDS`: its exit code; what it printed to both is in @out. */
 static inline int run_tool(const char *words, char *out, size_t size)
 {
@@ -23,6 +25,17 @@ static inline int run_tool(const char *words, char *out, size_t size)
 	n = fread(out, 1, size - 1, f);
 	out[n] = '\0';
 	return WEXITSTATUS(pclose(f));
+}
+
+/* The same of what must not fail. */
+static inline void tool(const char *words)
+{
+	char out[1024];
+
+	if (!run_tool(words, out, sizeof(out)))
+		return;
+	fprintf(stderr, "# bgdma %s: %s\n", words, out);
+	must(-EINVAL);
 }
 
 #endif /* BGDMA_SELFTESTS_TOOL_H */
