@@ -15,7 +15,6 @@
 
 FIXTURE(thread) {
 	struct bgdma_ctx *ctx;
-	pthread_t other;
 };
 
 /* What the other thread sets and clears until it is told to end. */
@@ -54,50 +53,56 @@ static void *come_and_go(void *arg)
 	return arg;
 }
 
-/* Nothing has ended: that is what nobody is told. */
-TEST_F_TIMEOUT(thread, dma3_an_error_that_is_cleared_meanwhile_is_no_end_of_a_fifo, 120)
+static int wait_for_fifo(void *fifo)
 {
-	struct bgdma_inj_fifo *fifo;
+	return bgdma_inj_wait(fifo, 5, BGDMA_SPIN, PATIENCE);
+}
+
+static int wait_for_counter(void *counter)
+{
+	return bgdma_counter_wait(counter, BGDMA_SPIN, PATIENCE);
+}
+
+/* Nothing has ended: that is what nobody is told. */
+static void nothing_ends(struct __test_metadata *_metadata, int (*wait)(void *arg),
+			 void *arg)
+{
 	unsigned int i, failed = 0;
+	pthread_t other;
 	int ret;
 
-	ASSERT_EQ(0, bgdma_inj_create(self->ctx, NULL, &fifo));
-	error.record = fake_record(FAKE_RECORD_INJ + bgdma_inj_id(fifo));
-	ASSERT_EQ(0, pthread_create(&self->other, NULL, come_and_go, NULL));
+	ASSERT_EQ(0, pthread_create(&other, NULL, come_and_go, NULL));
 	for (i = 0; i < WAITS; i++) {
-		ret = bgdma_inj_wait(fifo, 5, BGDMA_SPIN, PATIENCE);
+		ret = wait(arg);
 		if (ret == -ETIMEDOUT)
 			continue;
 		ASSERT_EQ(-EINVAL, ret);
 		failed++;
 	}
 	__atomic_store_n(&error.end, true, __ATOMIC_RELAXED);
-	pthread_join(self->other, NULL);
+	pthread_join(other, NULL);
 	EXPECT_LT(0, failed);
+}
+
+TEST_F_TIMEOUT(thread, dma3_an_error_that_is_cleared_meanwhile_is_no_end_of_a_fifo, 120)
+{
+	struct bgdma_inj_fifo *fifo;
+
+	ASSERT_EQ(0, bgdma_inj_create(self->ctx, NULL, &fifo));
+	error.record = fake_record(FAKE_RECORD_INJ + bgdma_inj_id(fifo));
+	nothing_ends(_metadata, wait_for_fifo, fifo);
 	bgdma_inj_destroy(fifo);
 }
 
 TEST_F_TIMEOUT(thread, dma4_an_error_that_is_cleared_meanwhile_is_no_end_of_a_count, 120)
 {
 	struct bgdma_counter *counter;
-	unsigned int i, failed = 0;
-	int ret;
 
 	ASSERT_EQ(0, bgdma_counter_alloc(self->ctx, BGDMA_INJECTION, &counter));
 	bgdma_counter_add(counter, 10);
 	error.record = fake_record(bgdma_counter_slot(counter));
 	error.bits = fake_kern->counter_error[BGDMA_INJECTION];
-	ASSERT_EQ(0, pthread_create(&self->other, NULL, come_and_go, NULL));
-	for (i = 0; i < WAITS; i++) {
-		ret = bgdma_counter_wait(counter, BGDMA_SPIN, PATIENCE);
-		if (ret == -ETIMEDOUT)
-			continue;
-		ASSERT_EQ(-EINVAL, ret);
-		failed++;
-	}
-	__atomic_store_n(&error.end, true, __ATOMIC_RELAXED);
-	pthread_join(self->other, NULL);
-	EXPECT_LT(0, failed);
+	nothing_ends(_metadata, wait_for_counter, counter);
 	bgdma_counter_free(counter);
 }
 
