@@ -10,11 +10,15 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "perf.h"
 
-#define TRACING		"/sys/kernel/tracing/"
+/* A tracer of our own: what somebody else traces goes on. */
+#define TRACING		"/sys/kernel/tracing/instances/bgdma-perf/"
+#define WARM		"perf-warm"
+#define IDLE		"perf-idle"
 #define SETTLE_S	1
 #define IDLE_S		2
 #define NODES		512
@@ -106,6 +110,7 @@ static void cpu_use(struct ends *e)
 	uint64_t ns[2], runs[2];
 
 	work(e);
+	must(mkdir(TRACING, 0700) ? -errno : 0);
 	write_file(TRACING "set_ftrace_filter", ":mod:bgdma");
 	write_file(TRACING "current_tracer", "function");
 	must(bgdma_doorbell(e->from, 0));
@@ -119,7 +124,6 @@ static void cpu_use(struct ends *e)
 	report_number("times that threads ran while idle", runs[1] - runs[0]);
 	report_number("nanoseconds of threads while idle", ns[1] - ns[0]);
 	write_file(TRACING "current_tracer", "nop");
-	write_file(TRACING "set_ftrace_filter", "");
 }
 
 static void memory(void)
@@ -129,10 +133,10 @@ static void memory(void)
 	unsigned int i;
 
 	/* What the first one of anything makes is there already. */
-	if (system("bgdma partition add warm dims 16x16x16"))
+	if (system("bgdma partition add " WARM " dims 16x16x16"))
 		die("bgdma partition add", -EIO);
 	before = free_memory();
-	if (system("bgdma partition add idle dims 16x16x16"))
+	if (system("bgdma partition add " IDLE " dims 16x16x16"))
 		die("bgdma partition add", -EIO);
 	report_number("bytes of free memory that 4096 nodes took",
 		      memory_taken(before, free_memory()));
@@ -140,11 +144,11 @@ static void memory(void)
 	before = free_memory();
 	for (i = 0; i < NODES; i++) {
 		must(bgdma_attach(&ctx[i], &(struct bgdma_attach_attr){
-				.partition = "idle", .rank = i }));
+				.partition = IDLE, .rank = i }));
 	}
 	report_number("bytes of free memory that 512 attached nodes took",
 		      memory_taken(before, free_memory()));
-	report_tool("idle node", "bgdma -j node show idle/5");
+	report_tool("idle node", "bgdma -j node show " IDLE "/5");
 	for (i = 0; i < NODES; i++) {
 		struct bgdma_inj_fifo *inj;
 		struct bgdma_rec_fifo *rec;
@@ -152,11 +156,9 @@ static void memory(void)
 		must(bgdma_inj_create(ctx[i], NULL, &inj));
 		must(bgdma_rec_create(ctx[i], NULL, &rec));
 	}
-	report_tool("node with FIFOs", "bgdma -j node show idle/5");
+	report_tool("node with FIFOs", "bgdma -j node show " IDLE "/5");
 	for (i = 0; i < NODES; i++)
 		bgdma_detach(ctx[i]);
-	if (system("bgdma partition del idle; bgdma partition del warm"))
-		die("bgdma partition del", -EIO);
 }
 
 /* Each payload byte is copied once, whatever the operation. */
@@ -203,4 +205,15 @@ void idle(void)
 	cpu_use(&e);
 	memory();
 	ends_close(&e);
+}
+
+/* What there is of it: whatever ended the measurement. */
+void idle_leave(void)
+{
+	if (rmdir(TRACING) && errno != ENOENT)
+		fprintf(stderr, "bgdma-perf: " TRACING " is left: %s\n", strerror(errno));
+	if (system("for name in " WARM " " IDLE "; do "
+		   "if bgdma partition show $name >/dev/null 2>&1; then "
+		   "bgdma partition del $name || exit; fi; done"))
+		fprintf(stderr, "bgdma-perf: a partition is left\n");
 }

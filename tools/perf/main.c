@@ -129,11 +129,12 @@ static int wait_for(pid_t pid, const sigset_t *set)
 
 /*
  * In a process of its own: where it goes and what it sets is not the next one's. We stay
- * to remove the folder, whatever ends it.
+ * to remove the folder and what else outlives it, whatever ends it.
  */
 static int measure(void (*run)(void), const sigset_t *set)
 {
 	pid_t pid;
+	int ret;
 
 	fflush(stdout);
 	pid = fork_bound();
@@ -142,7 +143,10 @@ static int measure(void (*run)(void), const sigset_t *set)
 		run();
 		exit(0);
 	}
-	return wait_for(pid, set);
+	ret = wait_for(pid, set);
+	if (run == idle)
+		idle_leave();
+	return ret;
 }
 
 /* What ends us, but for what we were begun to ignore: wait_for() takes it. */

@@ -128,6 +128,7 @@ void collectives(void);
 void ping_pong(void);
 void bandwidth(void);
 void idle(void);
+void idle_leave(void);
 void growth(void);
 void senders(void);
 void under_attack(void);
