@@ -338,17 +338,22 @@ static void bgdma_collect_put_own(struct bgdma_class *cls,
 
 /*
  * Is it a packet of this class? Another may have the number since the collective began:
- * it cuts otherwise, and never saw the beginning. Nor does one begin where the context
- * is about to leave.
+ * it cuts otherwise, never saw the beginning, or is one where the context is the root, or
+ * is not, whose bytes alone are a broadcast's. Nor does one begin where the context is
+ * about to leave.
  */
 static bool bgdma_collect_good(const struct bgdma_class *cls,
-			       const struct bgdma_stream *s, u32 n)
+			       const struct bgdma_stream *s,
+			       const struct bgdma_payload *p, u32 n)
 {
 	u32 length = le32_to_cpu(s->x.desc.length);
 	const struct bgdma_ask ask = bgdma_ask_of(&s->x.desc, length);
+	bool bytes = ask.op != BGDMA_OP_TREE_BCAST || bgdma_class_is_root(cls);
 
 	lockdep_assert_held(&cls->lock);
 	if (cls->poster != s && (s->x.done || cls->leaving))
+		return false;
+	if (n && bytes != !!p)
 		return false;
 	return n == bgdma_ask_bytes(cls, &ask, s->x.done);
 }
@@ -377,7 +382,7 @@ int bgdma_collect_own(struct bgdma_stream *s, const struct bgdma_payload *p,
 		spin_unlock(&cls->lock);
 		return bgdma_class_fault(cls, s);
 	}
-	if (!bgdma_collect_good(cls, s, n)) {
+	if (!bgdma_collect_good(cls, s, p, n)) {
 		spin_unlock(&cls->lock);
 		return bgdma_fault(s, BGDMA_E_CLASS, number, 0);
 	}
