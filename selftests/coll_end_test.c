@@ -552,61 +552,6 @@ TEST_F(coll, dp8_nothing_is_begun_in_a_callback)
 	EXPECT_TRUE(job_run(2, runs_in_a_callback, NULL, -1));
 }
 
-/* ---- Where callbacks run --------------------------------------------------- */
-
-#define TURNS	20U
-
-static void looks_and_adds(void *arg, const void *in, void *inout,
-			   uint64_t count)
-{
-	const struct caller *c = arg;
-	const uint64_t *from = in;
-	uint64_t *to = inout;
-
-	(void)bgdma_endpoint_progress(c->m.ep, 0);
-	while (count--)
-		*to++ += *from++;
-}
-
-/* An operator of the test's own is called by who looks at another group, or begins. */
-static int own_looks(uint32_t rank, uint32_t size, void *arg)
-{
-	struct caller c = { 0 };
-	const struct bgdma_operator op = { .combine = looks_and_adds, .arg = &c,
-					   .bytes = sizeof(uint64_t) };
-	struct bgdma_collective what = {
-		.kind = BGDMA_ALLREDUCE, .algorithm = BGDMA_DIRECT, .op = &op,
-		.count = 1,
-	};
-	struct bgdma_coll_group *other;
-	struct bgdma_coll_request *r;
-	uint64_t x;
-	uint32_t i;
-
-	(void)arg;
-	require_is(0, open_world(&c));
-	require_is(0, bgdma_coll_split(c.coll, NULL, &other));
-	what.out = &x;
-	for (i = 1; i <= TURNS; i++) {
-		x = rank + i;
-		require_is(0, bgdma_coll_start(c.group, &what, &r));
-		place(0, i * size);
-		usleep(1000);
-		require_is(-EINVAL, bgdma_coll_test(other));
-		require_is(0, bgdma_coll_request_wait(&r, BGDMA_SLEEP,
-						      (int64_t)PATIENCE_NS));
-		require_is(2 * i + 1, x);
-	}
-	bgdma_coll_group_destroy(other);
-	return caller_close(&c);
-}
-
-TEST_F(coll, dp8_an_own_operator_that_makes_progress)
-{
-	partition_new("2x1x1", "");
-	EXPECT_TRUE(job_run(2, own_looks, NULL, -1));
-}
-
 /* ---- Many that are announced ---------------------------------------------- */
 
 #define AHEAD	7000U		/* times five: more than can be under way */

@@ -521,4 +521,38 @@ TEST_F(coll, dp8_one_gives_too_many)
 	EXPECT_TRUE(job_run(2, too_many, NULL, -1));
 }
 
+/* It takes no time, however many addends no element has. */
+static int none_of_many(uint32_t rank, uint32_t size, void *arg)
+{
+	static const enum bgdma_summation kinds[] = {
+		BGDMA_SUM_PLAIN, BGDMA_SUM_FAST, BGDMA_SUM_EXACT,
+	};
+	const struct bgdma_operator op = { .reduction = BGDMA_SUM,
+					   .element = BGDMA_F64 };
+	const double x = 1;
+	double sum = 7;
+	struct bgdma_collective what = {
+		.kind = BGDMA_ALLREDUCE, .op = &op, .in = &x, .out = &sum,
+		.addends = 1ULL << 38,
+	};
+	struct caller c = { 0 };
+	size_t i;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, open_world(&c));
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		what.summation = kinds[i];
+		require_is(0, bgdma_coll_run(c.group, &what));
+	}
+	require(sum == 7);
+	return caller_close(&c);
+}
+
+TEST_F_TIMEOUT(coll, dp8_no_elements_of_many_addends, 60)
+{
+	EXPECT_TRUE(job_run(2, none_of_many, NULL, -1));
+}
+
 TEST_HARNESS_MAIN

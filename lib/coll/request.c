@@ -46,9 +46,13 @@ void group_combine(const struct bgdma_coll_group *g,
 
 /* ---- Rounds ------------------------------------------------------------- */
 
+/* What goes on then may call the application, which may free it as it is over. */
 static void request_over(struct bgdma_coll_request *r)
 {
-	struct bgdma_coll_request **link = &r->group->requests;
+	struct bgdma_coll_group *g = r->group;
+	struct bgdma_coll_request **link = &g->requests;
+	bool was_oldest = !r->next;
+	enum act_kind ordered = r->ordered;
 
 	if (r->over)
 		return;
@@ -56,13 +60,13 @@ static void request_over(struct bgdma_coll_request *r)
 		link = &(*link)->next;
 	*link = r->next;
 	r->over = true;
-	if (bgdma_unlikely(!r->next && r->group->requests))
-		sends_pass(r->group);
-	if (r->ordered == ACT_ENGINES)
-		engines_next(r->group);
-	if (r->ordered == ACT_DIRECT)
-		direct_next(r->group);
-	coll_stop_idle(r->group);
+	if (bgdma_unlikely(was_oldest && g->requests))
+		sends_pass(g);
+	if (ordered == ACT_ENGINES)
+		engines_next(g);
+	if (ordered == ACT_DIRECT)
+		direct_next(g);
+	coll_stop_idle(g);
 }
 
 static void act_begin(struct bgdma_coll_request *r, struct act *act)

@@ -429,6 +429,9 @@ void sum_build(struct bgdma_coll_request *r,
 		.in = what->in ? what->in : what->out,
 	};
 	sum_extent(r->group, &parts, s);
+	/* However many there are of nothing. */
+	if (!s->count)
+		s->addends = 1;
 	switch (sum_kind(r->group, what)) {
 	case BGDMA_SUM_FAST:
 		fast_build(r, &parts, s, single, algorithm);
