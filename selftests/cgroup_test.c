@@ -13,6 +13,7 @@
 #include "kselftest_harness.h"
 #include "netlink_veth.h"
 #include "tool.h"
+#include "tree.h"
 #include "utils.h"
 
 #define CGROUPS	"/sys/fs/cgroup"
@@ -218,6 +219,92 @@ TEST_F_TIMEOUT(linked, x2_what_is_known_of_those_it_sends_to_is_charged, 120)
 {
 	EXPECT_EQ(0, in_child(send_to_all, self->grown));
 	EXPECT_LE(FAR * FLOW - ROUNDED, *self->grown);
+}
+
+/* ---- What the combining network has on its way --------------------------- */
+
+#define ROOTS	4U
+#define PACKETS	10	/* of a class that go out before anything is acknowledged */
+#define COPIED	(ROOTS * BGDMA_CLASSES_MAX * PACKETS * (long)PAGE)
+
+struct broadcast {
+	int far;
+	long *grown;
+};
+
+/* In every class; the child takes no part, and has little memory for it. */
+static void classes_bind(struct node *root, struct node *child)
+{
+	const struct bgdma_group_member who[] = {
+		{ .rank = root->at.rank, .ctx = root->at.ctx,
+		  .incarnation = root->at.incarnation },
+		{ .rank = child->at.rank, .ctx = child->at.ctx,
+		  .incarnation = child->at.incarnation },
+	};
+	struct bgdma_class_bind c = {
+		.instance = INSTANCE, .member_count = 2, .members = (uintptr_t)who,
+	};
+
+	for (c.number = 0; c.number < BGDMA_CLASSES_MAX; c.number++) {
+		c.rank = 1;
+		c.window = 1;
+		must(class_bind(child, &c));
+		c.rank = 0;
+		c.window = 16;
+		must(class_bind(root, &c));
+	}
+}
+
+static void root_new(struct member *root, int far)
+{
+	int near = (int)must(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
+	struct node child;
+
+	node_new(&root->n, 0);
+	inj_new(&root->inj, &root->n);
+	region_new(&root->mem, &root->n, FROM + PACKETS * PAGE);
+	root->rc = BGDMA_NONE;
+	must(setns(far, CLONE_NEWNET) ? -errno : 0);
+	node_new(&child, 1);
+	classes_bind(&root->n, &child);
+	must(setns(near, CLONE_NEWNET) ? -errno : 0);
+	close(near);
+}
+
+static int broadcast_from_all(void *arg)
+{
+	struct broadcast *b = arg;
+	struct member root[ROOTS];
+	struct bgdma_desc d;
+	long before;
+	__u32 i, j;
+
+	must(write_file(CGROUP "/cgroup.procs", "0"));
+	for (i = 0; i < ROOTS; i++)
+		root_new(&root[i], b->far);
+	/* Nothing arrives any more, until the test is over. */
+	must(system("/usr/bin/tc qdisc add dev veth1 root netem delay 200s limit 100000") ?
+	     -EINVAL : 0);
+	before = charged();
+	for (i = 0; i < ROOTS; i++) {
+		for (j = 0; j < BGDMA_CLASSES_MAX; j++) {
+			d = d_tree(&root[i], BGDMA_OP_TREE_BCAST, 0, PACKETS * PAGE);
+			d.class_prio = (__u8)j;
+			put_in(&root[i].inj, &d);
+		}
+		post(&root[i].inj);
+	}
+	until((*b->grown = charged() - before) >= COPIED / 2);
+	return 0;
+}
+
+TEST_F_TIMEOUT(linked, x2_what_is_copied_for_others_is_charged, 120)
+{
+	struct broadcast b = { self->far, self->grown };
+
+	EXPECT_EQ(0, in_child(broadcast_from_all, &b));
+	TH_LOG("%ld of %ld bytes", *self->grown, COPIED);
+	EXPECT_LE(COPIED / 2, *self->grown);
 }
 
 TEST_HARNESS_MAIN

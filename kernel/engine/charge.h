@@ -11,13 +11,18 @@
 
 #include "../bgdma.h"
 
+/*
+ * Nobody here can wait for the group to give something back. So it may be beyond its
+ * limit, as with what arrives at sockets: the group's next call that allocates pays. But
+ * not into what the machine keeps for others.
+ */
+#define BGDMA_GFP_CTX	(GFP_NOWAIT | __GFP_HIGH | __GFP_NOMEMALLOC | \
+			 __GFP_ACCOUNT | __GFP_NOWARN)
+
 /**
  * bgdma_ctx_zalloc() - zeroed memory on account of a context's control group
  * @ctx: attached
  * @bytes: so many
- *
- * Nobody here can wait for the group to give something back. So it may be beyond its
- * limit, as with what arrives at sockets: the group's next call that allocates pays.
  *
  * Context: any but hard interrupts.
  * Return: for kfree(); NULL: no memory.
@@ -25,12 +30,26 @@
 static inline void *bgdma_ctx_zalloc(const struct bgdma_ctx *ctx, size_t bytes)
 {
 	struct mem_cgroup *old = set_active_memcg(ctx->memcg);
-	/* Beyond the limit of the group, but not into what the machine keeps for others. */
-	void *p = kzalloc(bytes, GFP_NOWAIT | __GFP_HIGH | __GFP_NOMEMALLOC |
-				 __GFP_ACCOUNT | __GFP_NOWARN);
+	void *p = kzalloc(bytes, BGDMA_GFP_CTX);
 
 	set_active_memcg(old);
 	return p;
+}
+
+/**
+ * bgdma_ctx_alloc_page() - a page on account of a context's control group
+ * @ctx: attached
+ *
+ * Context: any but hard interrupts.
+ * Return: for put_page(); NULL: no memory.
+ */
+static inline struct page *bgdma_ctx_alloc_page(const struct bgdma_ctx *ctx)
+{
+	struct mem_cgroup *old = set_active_memcg(ctx->memcg);
+	struct page *page = alloc_page(BGDMA_GFP_CTX);
+
+	set_active_memcg(old);
+	return page;
 }
 
 #endif /* _BGDMA_CHARGE_H */

@@ -146,7 +146,8 @@ bool bgdma_tx_provide(struct bgdma_tx *tx, u32 frames, u32 pages)
 			return true;
 	}
 	while (pages--) {
-		page = alloc_page(GFP_NOWAIT | __GFP_NOWARN);
+		page = tx->s ? bgdma_ctx_alloc_page(tx->s->ctx) :
+			       alloc_page(GFP_NOWAIT | __GFP_NOWARN);
 		if (!page)
 			return false;
 		list_add(&page->lru, &tx->pages);
