@@ -12,7 +12,7 @@ LINKS = {
                        "train_test rget_test rget_room_test tree_end_test tree_forged_test "
                        "tree_test:tree.six.dp3_point_to_point "
                        "tree_packets_test:packets.two.dp3_results "
-                       "rma_fail_test rma_late_test "
+                       "rma_death_test rma_late_test "
                        "rma_trap_test:global.epoch_traps_though_events_are_lost "
                        "rma_dynamic_test:global.x3_window_that_shrinks_in_an_epoch "
                        "rma_sync_test:global.post_start_complete_wait "
