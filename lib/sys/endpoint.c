@@ -191,8 +191,11 @@ static int lock_create(struct bgdma_endpoint *ep)
 	pthread_condattr_init(&cond);
 	pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
 	ret = -pthread_mutex_init(&ep->lock, &mutex);
-	if (!ret)
+	if (!ret) {
 		ret = -pthread_cond_init(&ep->handled_cond, &cond);
+		if (ret)
+			pthread_mutex_destroy(&ep->lock);
+	}
 	pthread_condattr_destroy(&cond);
 	pthread_mutexattr_destroy(&mutex);
 	return ret;
