@@ -25,11 +25,12 @@ enum { PLACE, SUM, FLOATS, WORDS };
 
 struct plan {
 	int code;
+	bool early;	/* closing begins before it is waited for */
 	int ready, seen;
 	uint64_t there[WORDS];
 };
 
-static int epoch_of(struct accessor *a, unsigned int n)
+static int epoch_of(struct accessor *a, unsigned int n, bool early)
 {
 	const struct bgdma_access_attr place = access_at(a, 0, 8, 8 * PLACE);
 	struct bgdma_update_attr sum = {
@@ -51,6 +52,11 @@ static int epoch_of(struct accessor *a, unsigned int n)
 	AGAIN(bgdma_epoch_update(e, &sum));
 	AGAIN(bgdma_epoch_update(e, &floats));
 	AGAIN(bgdma_epoch_flush(e));
+	if (early) {
+		/* It is closing, whether that could be told or not. */
+		require(!bgdma_epoch_closing(e) || faults);
+		require_is(-EALREADY, bgdma_epoch_closing(e));
+	}
 	AGAIN(bgdma_epoch_close(e));
 	until_fault = 0;
 	return 0;
@@ -64,7 +70,7 @@ static int origin(struct accessor *a, struct plan *p)
 
 	fault_code = p->code;
 	do {
-		require_is(0, epoch_of(a, ++n));
+		require_is(0, epoch_of(a, ++n, p->early));
 		store(&p->ready, (int)n);
 		require(until(load(&p->seen) == (int)n));
 		require_is(n, p->there[PLACE]);
@@ -112,10 +118,11 @@ TEST(ep1_ep2_ep5_x3_each_call_of_an_epoch_fails)
 	unsigned int i;
 
 	partition_new("2x1x1", "poll-ns 0");
-	for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+	for (i = 0; i < 2 * sizeof(codes) / sizeof(codes[0]); i++) {
 		struct plan *p = shared(sizeof(*p));
 
-		p->code = codes[i];
+		p->code = codes[i / 2];
+		p->early = i % 2;
 		EXPECT_TRUE(job_run(2, calls_fail, p, -1));
 	}
 }
@@ -236,6 +243,159 @@ TEST(ep3_x3_who_asks_is_allowed_later)
 {
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, allows_later, shared(sizeof(int)), -1));
+}
+
+/* ---- A target whose accesses are trapped --------------------------------- */
+
+/* Of each round; a process goes on when the other is there. */
+enum { MADE = 1, BEGUN, TOUCHED, CLOSED, FREED, STEPS };
+
+struct trapped {
+	int code;
+	int step, races;
+	bool made, more;
+};
+
+static void on_race(void *arg, const struct bgdma_race *race)
+{
+	struct trapped *t = arg;
+
+	(void)race;
+	store(&t->races, t->races + 1);
+}
+
+/* Whether memory can be written: the kernel finds out, and no handler hears of it. */
+static bool is_open(const uint8_t *at)
+{
+	int zero = syscall(SYS_openat, AT_FDCWD, "/dev/zero", O_RDONLY);
+	bool open = read(zero, (void *)(uintptr_t)at, 1) == 1;
+
+	close(zero);
+	return open;
+}
+
+static int progress(struct accessor *a)
+{
+	int ret = bgdma_endpoint_progress(a->m.ep, 0);
+
+	return ret < 0 && !faults ? ret : 0;
+}
+
+static int reach(struct accessor *a, struct trapped *t, unsigned int round,
+		 int step)
+{
+	while (load(&t->step) < (int)round * STEPS + step)
+		require_is(0, progress(a));
+	return 0;
+}
+
+static void go_on(struct trapped *t, unsigned int round, int step)
+{
+	store(&t->step, (int)round * STEPS + step);
+}
+
+/* While an epoch is open one page is caught, once, and none is when it is over. */
+static int target_trapped(struct accessor *a, struct trapped *t,
+			  unsigned int round)
+{
+	bool closed;
+	int ret;
+
+	require_is(0, reach(a, t, round, BEGUN));
+	closed = !is_open(memory);
+	/* Races go unseen if there is nothing to see them with. */
+	require(closed || faults);
+	store(&t->races, 0);
+	store(&memory[0], 1);
+	require_is(closed, load(&t->races));
+	store(&memory[0], 2);
+	require_is(closed, load(&t->races));
+	go_on(t, round, TOUCHED);
+	require_is(0, reach(a, t, round, CLOSED));
+	while (!is_open(&memory[WINDOW - 1]))
+		require_is(0, progress(a));
+	ret = bgdma_window_free(a->window);
+	require(!ret || faults);
+	return 0;
+}
+
+static int target_in_turn(struct accessor *a, struct trapped *t,
+			  unsigned int round)
+{
+	const struct bgdma_window_attr attr = {
+		.addr = memory, .length = WINDOW, .trap = BGDMA_TRAP_WRITES,
+		.race = on_race, .arg = t,
+	};
+	int ret;
+
+	faults = 0;
+	until_fault = round;
+	ret = bgdma_window_create(a->rma, &attr, &a->window);
+	require(!ret || (faults && (ret == -ENOMEM || ret == -t->code)));
+	t->made = !ret;
+	go_on(t, round, MADE);
+	if (!ret)
+		require_is(0, target_trapped(a, t, round));
+	until_fault = 0;
+	/* The memory is ours again, whatever failed. */
+	memset(memory, 3, WINDOW);
+	t->more = faults;
+	go_on(t, round, FREED);
+	return 0;
+}
+
+static int origin_in_turn(struct accessor *a, struct trapped *t,
+			  unsigned int round)
+{
+	const struct bgdma_window_attr attr = { .length = WINDOW };
+	struct bgdma_rma_epoch *e;
+	int ret;
+
+	ret = bgdma_window_create(a->rma, &attr, &a->window);
+	require_is(0, reach(a, t, round, MADE));
+	require_is(t->made, !ret);
+	if (!ret) {
+		require_is(0, bgdma_epoch_begin(a->window, 0, 7, 0, &e));
+		go_on(t, round, BEGUN);
+		require_is(0, reach(a, t, round, TOUCHED));
+		require_is(0, bgdma_epoch_close(e));
+		go_on(t, round, CLOSED);
+		require_is(0, bgdma_window_free(a->window));
+	}
+	return reach(a, t, round, FREED);
+}
+
+static int trapped(uint32_t rank, uint32_t size, void *arg)
+{
+	struct trapped *t = arg;
+	struct accessor a = { 0 };
+	unsigned int round = 0;
+
+	(void)size;
+	fault_code = t->code;
+	require_is(0, accessor_start(&a, (struct bgdma_endpoint_attr){ 0 },
+				     (struct bgdma_rma_attr){ 0 }));
+	do {
+		round++;
+		require_is(0, rank ? origin_in_turn(&a, t, round) :
+				     target_in_turn(&a, t, round));
+	} while (t->more && round < CALLS_MAX);
+	require(!t->more && round > 10);
+	return member_close(&a.m);
+}
+
+TEST(ep3_x3_each_call_of_who_is_trapped_fails)
+{
+	static const int codes[] = { ENOMEM, EINTR, EAGAIN };
+	unsigned int i;
+
+	partition_new("2x1x1", "");
+	for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		struct trapped *t = shared(sizeof(*t));
+
+		t->code = codes[i];
+		EXPECT_TRUE(job_run(2, trapped, t, -1)) TH_LOG("%d", codes[i]);
+	}
 }
 
 /* ---- A window for which there is no memory ------------------------------- */

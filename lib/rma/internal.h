@@ -157,6 +157,7 @@ struct bgdma_window {
 	uint32_t broken;		/* barrier from which on one is missing */
 	struct trapped *trapped;
 	int trap;			/* its place in the handler's table */
+	bool closed;			/* its memory was protected since it was open */
 };
 
 struct rma_peer {
@@ -172,7 +173,7 @@ struct bgdma_rma {
 	struct bgdma_rma_attr attr;
 	uint32_t rank, size;
 	bool no_memory;			/* for what a packet or a gate says: it stays */
-	bool trap_missed;		/* who asks a gate may not be allowed yet */
+	bool trap_missed;		/* a gate's answer, or open memory, is due */
 	uint32_t shutting;		/* peers that are lost, and not yet down */
 	uint32_t operation, mark_operation;
 	uint64_t marks;			/* sent */

@@ -178,6 +178,13 @@ static void handler_remove(void)
 	installed = sigaction(SIGSEGV, &before, NULL);
 }
 
+/* What cannot be done at this moment is done later. */
+static void trap_later(struct bgdma_rma *rma)
+{
+	rma->trap_missed = true;
+	(void)rma_no_memory(rma);
+}
+
 static int trap_find_free(void)
 {
 	int i;
@@ -212,14 +219,22 @@ int trap_create(struct bgdma_window *window)
 	return ret;
 }
 
-static void protect(const struct bgdma_window *window, bool on)
+/* Where it fails a part may be protected: races go unseen in the rest. */
+static void protect(struct bgdma_window *window)
 {
-	int rights = PROT_READ | PROT_WRITE;
+	int rights = window->attr.trap == BGDMA_TRAP_ALL ? PROT_NONE : PROT_READ;
 
-	if (on)
-		rights = window->attr.trap == BGDMA_TRAP_ALL ? PROT_NONE :
-							       PROT_READ;
+	window->closed = true;
 	(void)mprotect(traps[window->trap].addr, window->attr.length, rights);
+}
+
+/* Its own process may access it: what cannot be opened now is tried again. */
+static void unprotect(struct bgdma_window *window)
+{
+	window->closed = mprotect(traps[window->trap].addr, window->attr.length,
+				  PROT_READ | PROT_WRITE);
+	if (window->closed)
+		trap_later(window->rma);
 }
 
 void trap_destroy(struct bgdma_window *window, bool memory)
@@ -229,8 +244,8 @@ void trap_destroy(struct bgdma_window *window, bool memory)
 	if (window->trap < 0)
 		return;
 	/* What may be in the place of memory that is not is none of ours. */
-	if (window->trapped && memory)
-		protect(window, false);
+	if (window->closed && memory)
+		unprotect(window);
 	while ((t = window->trapped)) {
 		window->trapped = t->next;
 		free(t);
@@ -242,6 +257,7 @@ void trap_destroy(struct bgdma_window *window, bool memory)
 	handler_remove();
 	pthread_mutex_unlock(&traps_lock);
 	window->trap = -1;
+	window->closed = false;
 }
 
 /* ---- Epochs ------------------------------------------------------------ */
@@ -271,13 +287,12 @@ static void trap_name(const struct bgdma_window *window)
 	bgdma_store_relaxed(&trap->epoch, window->trapped->epoch);
 }
 
-/* Who asks a gate waits for us: what cannot be done at this moment is done later. */
+/* Who asks a gate waits for us. */
 static void trap_heed(struct bgdma_window *window, int error)
 {
 	if (error != -ENOMEM && error != -EINTR && error != -EAGAIN)
 		return;
-	window->rma->trap_missed = true;
-	(void)rma_no_memory(window->rma);
+	trap_later(window->rma);
 }
 
 /*
@@ -301,7 +316,7 @@ static void trap_begin(struct bgdma_window *window, uint32_t rank,
 		t->next = window->trapped;
 		window->trapped = t;
 		trap_name(window);
-		protect(window, true);
+		protect(window);
 	}
 	trap_heed(window, bgdma_gate_allow(window->region, its->node,
 					   its->incarnation, its->epoch));
@@ -319,7 +334,7 @@ static void trap_end(struct bgdma_window *window, const struct trapped *its)
 		if (window->trapped)
 			trap_name(window);
 		else
-			protect(window, false);
+			unprotect(window);
 		return;
 	}
 }
@@ -372,6 +387,8 @@ static void trap_look(struct bgdma_window *window)
 		trap_begin(window, rma_rank(window->rma, e->rank, e->ctx,
 					    e->incarnation), &asks);
 	}
+	if (window->closed && !window->trapped)
+		unprotect(window);
 	free(epochs);
 }
 
