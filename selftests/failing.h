@@ -35,6 +35,15 @@ static bool fault(void)
 	return true;
 }
 
+/* The lowest number that no file has: it grows when one stays open. */
+static inline int next_fd(void)
+{
+	int fd = dup(0);
+
+	close(fd);
+	return fd;
+}
+
 #ifndef FAILING_MEMORY_ONLY
 /* So many of this request fail besides. */
 static unsigned long fail_request;

@@ -107,8 +107,10 @@ static int leave(struct life *l)
 	while (again(l, ret));
 	while (!ret && again(l, ret = bgdma_endpoint_flush(l->m.ep, -1)))
 		ret = 0;
-	if (!ret)
-		ret = until_is(l, &l->notes, before + 1);
+	while (!ret && l->notes.is == before)
+		do
+			ret = bgdma_endpoint_wait(l->m.ep, -1);
+		while (again(l, ret));
 	while (!ret && again(l, ret = bgdma_endpoint_grant(l->m.ep,
 				BGDMA_KIND_REGION,
 				bgdma_region_handle(l->region), 1,

@@ -303,6 +303,52 @@ static int take(struct life *l)
 	return ret ? ret : bgdma_msg_wait(&s, NULL);
 }
 
+/* A receive that is waited for at its sender, and a message that nobody waits for. */
+static int let_go(struct life *l)
+{
+	static uint8_t out[20000] PINNED, in[20000] PINNED;
+	struct bgdma_msg_request *s = NULL, *r = NULL;
+	int ret = bgdma_msg_irecv(l->msg, in, 64, 0, 20, 0, &r);
+
+	if (!ret)
+		ret = bgdma_msg_ssend(l->msg, out, 64, 0, 20, 0);
+	if (!ret)
+		ret = bgdma_msg_wait(&r, NULL);
+	if (!ret)
+		ret = bgdma_msg_isend(l->msg, out, sizeof(out), 0, 21, 0, &s);
+	if (ret)
+		return ret;
+	bgdma_msg_request_free(&s);
+	ret = bgdma_msg_probe(l->msg, 0, 21, 0, NULL);
+	if (!ret)
+		ret = bgdma_msg_recv(l->msg, in, sizeof(in), 0, 21, 0, NULL);
+	return ret || !memcmp(in, out, sizeof(in)) ? ret : -EIO;
+}
+
+/* A window whose accesses are trapped. */
+static int trap(struct life *l)
+{
+	static uint8_t memory[4096] PINNED;
+	struct bgdma_access_attr a = {
+		.local = { l->region, 0 }, .length = 64,
+	};
+	struct bgdma_window *window;
+	int ret, unlocked;
+
+	ret = bgdma_window_create(l->rma, &(struct bgdma_window_attr){
+			.addr = memory, .length = sizeof(memory),
+			.trap = BGDMA_TRAP_ALL }, &window);
+	if (!ret)
+		ret = bgdma_window_lock(window, 0, BGDMA_EPOCH_EXCLUSIVE);
+	if (ret)
+		return ret;
+	ret = bgdma_window_put(window, 0, &a);
+	unlocked = bgdma_window_unlock(window, 0);
+	if (!ret)
+		ret = unlocked;
+	return ret ? ret : bgdma_window_free(window);
+}
+
 /* Each time that something is about to be called, that cannot be done now. */
 static bool fourth_look(void *arg)
 {
@@ -363,20 +409,20 @@ FIXTURE_VARIANT_ADD(life, with_shared_counters) {
 	  .steps = { put_and_get, meet, talk }, .told = 200 }
 };
 FIXTURE_VARIANT_ADD(life, by_other_calls) {
-	{ .steps = { synchronize, attach, take }, .told = 200 }
+	{ .steps = { synchronize, attach, take, trap }, .told = 200 }
 };
 FIXTURE_VARIANT_ADD(life, by_requests) {
-	{ .steps = { lock_all, await, count }, .told = 200 }
+	{ .steps = { lock_all, await, count, let_go }, .told = 200 }
 };
 FIXTURE_VARIANT_ADD(life, without_files) {
-	{ .steps = { synchronize, attach, take }, .told = 200,
+	{ .steps = { synchronize, attach, take, let_go }, .told = 200,
 	  .code = EMFILE }
 };
 FIXTURE_VARIANT_ADD(life, with_signals) {
 	{ .steps = { put_and_get, meet, talk }, .told = 200, .code = EINTR }
 };
 FIXTURE_VARIANT_ADD(life, not_now) {
-	{ .steps = { lock_all, await, count }, .told = 200, .code = EAGAIN }
+	{ .steps = { lock_all, await, count, let_go }, .told = 200, .code = EAGAIN }
 };
 
 FIXTURE_SETUP(life)

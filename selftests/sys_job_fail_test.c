@@ -85,15 +85,6 @@ static int live(unsigned int other)
 	return ret;
 }
 
-/* The lowest number that no file has: it grows when one stays open. */
-static int next_fd(void)
-{
-	int fd = dup(0);
-
-	close(fd);
-	return fd;
-}
-
 /* A life in which the @n-th call fails with @code; @kept: of memory by then. */
 static int live_once(unsigned int other, unsigned int n, int code, long *kept)
 {

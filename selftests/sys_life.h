@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A life of a process, from the job to the last message, in which the nth allocation or
- * system call fails.
+ * A life of a process, from the job to the last message and the end of all, in which the
+ * nth allocation or system call fails.
  */
 #ifndef BGDMA_SELFTESTS_SYS_LIFE_H
 #define BGDMA_SELFTESTS_SYS_LIFE_H
@@ -13,6 +13,7 @@
 #include <bgdma/rma.h>
 
 #include "failing_calls.h"
+#include "fault.h"
 #include "sys_util.h"
 
 /* ---- What there is in a life ------------------------------------------- */
@@ -133,27 +134,26 @@ static int live(struct life *l)
 	return ret ? ret : l->told;
 }
 
-/* The lowest number that no file has: it grows when one stays open. */
-static int next_fd(void)
-{
-	int fd = dup(0);
-
-	close(fd);
-	return fd;
-}
-
-/* One life, in which the @n-th call fails; 0: none. Nothing stays of it. */
+/*
+ * One life, in which the @n-th call fails; 0: none. Nothing stays of it, here or in the
+ * kernel.
+ */
 static int live_once(const struct kind *kind, unsigned int n)
 {
 	struct life l = { .kind = kind };
-	long memory = allocated;
-	int fd = next_fd(), ret;
+	struct account before;
+	long memory;
+	int fd, ret;
 
+	account(&before);
+	memory = allocated;
+	fd = next_fd();
 	until_fault = n;
 	ret = live(&l);
-	until_fault = 0;
 	bgdma_endpoint_destroy(l.m.ep);
 	bgdma_job_close(l.m.job);
+	until_fault = 0;
+	require(account_back(&before));
 	/* What is there once for all the first life has left. */
 	if (n) {
 		require_is(memory, allocated);
