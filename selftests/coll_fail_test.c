@@ -201,18 +201,6 @@ static int collect(struct caller *c, const struct kind *k, enum way how,
 	return run_in(c->group, &what, how);
 }
 
-/* Others make progress until all are here. */
-static void meet(struct caller *c)
-{
-	static uint32_t turn;
-	uint32_t *here = &board->here[turn % 16];
-
-	__atomic_fetch_add(here, 1, __ATOMIC_ACQ_REL);
-	while (load(here) < JOB * (turn / 16 + 1))
-		(void)bgdma_endpoint_wait(c->m.ep, 1000000);
-	turn++;
-}
-
 /*
  * A group of its own, in which the @n-th call of the victim's fails. Returns -EAGAIN
  * when there were not so many.
@@ -227,7 +215,7 @@ static int fail_once(struct caller *c, const struct kind *k,
 	int ret;
 
 	require_is(0, bgdma_coll_split(c->coll, &attr, &c->group));
-	meet(c);
+	caller_meet(c);
 	faults = 0;
 	if (rank == victim)
 		until_fault = n;
@@ -237,7 +225,7 @@ static int fail_once(struct caller *c, const struct kind *k,
 		store(&board->turn, faults ? 0 : 1);
 	require(ret || is_right(k, rank, n));
 	require(!ret || ret == -EIO || (rank == victim && ret == -ENOMEM));
-	meet(c);
+	caller_meet(c);
 	bgdma_coll_group_destroy(c->group);
 	c->group = NULL;
 	if (load(&board->turn))
@@ -245,212 +233,59 @@ static int fail_once(struct caller *c, const struct kind *k,
 	return load(&board->turn) ? -EAGAIN : ret;
 }
 
+/* Whether anybody has another amount of memory than before, so that all go on. */
+static bool all_differ(struct caller *c, uint32_t rank, bool differs)
+{
+	uint32_t i, n = 0;
+
+	store(&board->value[rank], differs);
+	caller_meet(c);
+	for (i = 0; i < JOB; i++)
+		n += load(&board->value[i]) != 0;
+	caller_meet(c);
+	return n;
+}
+
+/* Each call in turn; how many were told of. */
+static int fail_in_turn(struct caller *c, const struct kind *k,
+			const struct plan *plan, uint32_t rank,
+			unsigned int *told)
+{
+	uint32_t n;
+	int ret;
+
+	for (n = 1; n < 1000; n += fault_step()) {
+		ret = fail_once(c, k, plan, rank, n);
+		if (ret == -EAGAIN)
+			break;
+		*told += !!ret;
+		caller_meet(c);
+	}
+	require(n > 1 && n < 1000);
+	return 0;
+}
+
+/* What is there once for all is so after some turns: what is left behind grows. */
 static int fail_each(uint32_t rank, uint32_t size, void *arg)
 {
 	const struct plan *plan = arg;
+	unsigned int i, turns, told = 0;
 	struct caller c = { 0 };
-	unsigned int i, told = 0;
-	long memory = 0;
-	uint32_t n;
-	int ret;
+	long memory;
 
 	(void)size;
 	require_is(0, caller_open(&c, 1));
 	for (i = 0; i < plan->count; i++) {
-		for (n = 1; n < 1000; n += fault_step()) {
-			ret = fail_once(&c, &plan->kinds[i], plan, rank, n);
-			if (ret == -EAGAIN)
-				break;
-			told += !!ret;
-			meet(&c);
-		}
-		require(n > 1 && n < 1000);
-		/* The first has left what is there once for all. */
-		if (!i)
+		turns = 0;
+		do {
 			memory = allocated;
-		require(allocated <= memory + 20);
-		meet(&c);
+			require_is(0, fail_in_turn(&c, &plan->kinds[i], plan,
+						   rank, &told));
+			require(turns++ < 5);
+		} while (all_differ(&c, rank, allocated != memory));
 	}
 	require(told > plan->count / fault_step());
 	return caller_close(&c);
-}
-
-/* ---- Splits ------------------------------------------------------------- */
-
-static bool all_have_it(void)
-{
-	uint32_t i, n = 0;
-
-	for (i = 0; i < JOB; i++)
-		n += load(&board->value[i]) == 0;
-	return n == JOB;
-}
-
-/*
- * Who cannot go on tells the others: none of them waits for him. A group that all have
- * is the same at all.
- */
-static int split_once(struct caller *c, uint32_t rank, uint32_t flags,
-		      uint32_t n)
-{
-	const struct bgdma_split_attr attr = { .flags = flags };
-	struct bgdma_coll_group *group = NULL;
-	int ret;
-
-	meet(c);
-	faults = 0;
-	until_fault = n;
-	ret = bgdma_coll_split(c->coll, &attr, &group);
-	until_fault = 0;
-	require(!ret == !!group);
-	store(&board->value[rank], ret);
-	meet(c);
-	if (all_have_it())
-		require_is(0, bgdma_coll_barrier(group));
-	bgdma_coll_group_destroy(group);
-	if (n)
-		store(&board->turn, faults ? 0 : 1);
-	meet(c);
-	if (load(&board->turn))
-		require_is(0, ret);
-	return load(&board->turn) ? -EAGAIN : ret;
-}
-
-static int split_each(uint32_t rank, uint32_t size, void *arg)
-{
-	const uint32_t flags[] = { 0, BGDMA_SPLIT_ENGINES };
-	const uint32_t *victim = arg;
-	struct caller c = { 0 };
-	unsigned int i, told = 0;
-	uint32_t n;
-	int ret;
-
-	(void)size;
-	require_is(0, caller_open(&c, 1));
-	for (i = 0; i < 2; i++) {
-		for (n = 1; n < 1000; n += fault_step()) {
-			ret = split_once(&c, rank, flags[i],
-					 rank == *victim ? n : 0);
-			if (ret == -EAGAIN)
-				break;
-			told += !!ret;
-		}
-		require(n > 1 && n < 1000);
-	}
-	require(told);
-	return caller_close(&c);
-}
-
-/* ---- Barriers ------------------------------------------------------------ */
-
-/* Of a job: how one is, how it fails, and where. */
-struct barrier {
-	uint32_t flags;
-	int code;
-	bool waits;
-	uint32_t victim;
-};
-
-static int barrier_through(struct caller *c, bool waits)
-{
-	struct bgdma_coll_group *g = c->group;
-	int ret = bgdma_coll_enter(g);
-	bool again = !ret;
-
-	while (again) {
-		ret = waits ? bgdma_coll_wait(g, BGDMA_SLEEP, -1) :
-			      bgdma_coll_test(g);
-		/* After a wait that failed this process is still in it. */
-		again = ret == -EAGAIN ||
-			(waits && faults && ret == -fault_code);
-		if (!waits)
-			(void)bgdma_endpoint_progress(c->m.ep, 0);
-	}
-	return ret;
-}
-
-static bool all_entered(int64_t round)
-{
-	uint32_t i, n = 0;
-
-	for (i = 0; i < JOB; i++)
-		n += load(&board->round[i]) >= round;
-	return n == JOB;
-}
-
-/* Two in a group of its own: nobody leaves one before the last has entered it. */
-static int barrier_once(struct caller *c, const struct barrier *b,
-			uint32_t rank, uint32_t n)
-{
-	const struct bgdma_split_attr attr = { .flags = b->flags };
-	bool victim = rank == b->victim;
-	int ret;
-
-	require_is(0, bgdma_coll_split(c->coll, &attr, &c->group));
-	meet(c);
-	faults = 0;
-	until_fault = victim ? n : 0;
-	store(&board->round[rank], 2 * n);
-	ret = barrier_through(c, b->waits);
-	until_fault = 0;
-	require(ret || all_entered(2 * n));
-	require(!ret || ret == -EIO ||
-		(victim && (ret == -ENOMEM || ret == -b->code)));
-	if (victim)
-		store(&board->turn, faults ? 0 : 1);
-	store(&board->value[rank], ret);
-	meet(c);
-	/* Who is late is waited for, whatever failed before. */
-	if (all_have_it()) {
-		if (victim)
-			usleep(1000);
-		store(&board->round[rank], 2 * n + 1);
-		require_is(0, barrier_through(c, b->waits));
-		require(all_entered(2 * n + 1));
-	}
-	meet(c);
-	bgdma_coll_group_destroy(c->group);
-	c->group = NULL;
-	meet(c);
-	if (load(&board->turn))
-		require_is(0, ret);
-	return load(&board->turn) ? -EAGAIN : ret;
-}
-
-static int barrier_each(uint32_t rank, uint32_t size, void *arg)
-{
-	const struct barrier *b = arg;
-	struct caller c = { 0 };
-	long memory = 0;
-	uint32_t n;
-
-	(void)size;
-	fault_code = b->code;
-	require_is(0, caller_open(&c, 1));
-	for (n = 1; n < 100; n += fault_step()) {
-		if (barrier_once(&c, b, rank, n) == -EAGAIN)
-			break;
-		/* The first has left what is there once for all. */
-		if (n == 1)
-			memory = allocated;
-		require(allocated <= memory + 20);
-	}
-	require(n > 1 && n < 100);
-	return caller_close(&c);
-}
-
-static bool barrier_at_each(uint32_t flags, int code, bool waits)
-{
-	struct barrier *b = shared(sizeof(*b));
-	bool good = true;
-
-	*b = (struct barrier){ flags, code, waits, 0 };
-	partition_new("3x1x1", "");
-	for (; good && b->victim < JOB; b->victim++) {
-		memset(board, 0, sizeof(*board));
-		good = job_run(JOB, barrier_each, b, -1);
-	}
-	return good;
 }
 
 /* ---- No memory to refuse what there is no memory for --------------------- */
@@ -553,28 +388,6 @@ TEST_F_TIMEOUT(coll, dp8_x3_each_call_that_is_interrupted, 300)
 
 	fault_code = EINTR;
 	EXPECT_TRUE(fail_at_each(direct, COUNT(direct), RUN));
-}
-
-TEST_F_TIMEOUT(coll, ba4_x3_each_call_of_a_barrier_that_fails_is_told, 300)
-{
-	const uint32_t flags[] = { 0, BGDMA_SPLIT_PUT };
-	const int codes[] = { ENOMEM, EINTR };
-	unsigned int i;
-
-	for (i = 0; i < 8; i++)
-		EXPECT_TRUE(barrier_at_each(flags[i % 2], codes[i / 2 % 2],
-					    i / 4)) TH_LOG("way %u", i);
-}
-
-TEST_F_TIMEOUT(coll, dp8_x3_each_call_of_a_split_that_fails_is_told, 300)
-{
-	uint32_t *victim = shared(sizeof(*victim));
-
-	partition_new("3x1x1", "");
-	for (*victim = 0; *victim < JOB; ++*victim) {
-		memset(board, 0, sizeof(*board));
-		EXPECT_TRUE(job_run(JOB, split_each, victim, -1));
-	}
 }
 
 TEST_F(coll, dp8_without_memory_for_a_refusal)

@@ -49,6 +49,18 @@ static inline int caller_close(struct caller *c)
 	return member_close(&c->m);
 }
 
+/* Others make progress until all are here. */
+static inline void caller_meet(struct caller *c)
+{
+	static uint32_t turn;
+	uint32_t *here = &board->here[turn % 16];
+
+	__atomic_fetch_add(here, 1, __ATOMIC_ACQ_REL);
+	while (load(here) < c->m.size * (turn / 16 + 1))
+		(void)bgdma_endpoint_wait(c->m.ep, 1000000);
+	turn++;
+}
+
 /* Without a barrier of ours. */
 static inline void place(uint32_t which, uint32_t size)
 {
