@@ -369,17 +369,18 @@ static int trapped(uint32_t rank, uint32_t size, void *arg)
 {
 	struct trapped *t = arg;
 	struct accessor a = { 0 };
-	unsigned int round = 0;
+	unsigned int round;
 
 	(void)size;
 	fault_code = t->code;
 	require_is(0, accessor_start(&a, (struct bgdma_endpoint_attr){ 0 },
 				     (struct bgdma_rma_attr){ 0 }));
-	do {
-		round++;
+	for (round = 1; round < CALLS_MAX; round += fault_step()) {
 		require_is(0, rank ? origin_in_turn(&a, t, round) :
 				     target_in_turn(&a, t, round));
-	} while (t->more && round < CALLS_MAX);
+		if (!t->more)
+			break;
+	}
 	require(!t->more && round > 10);
 	return member_close(&a.m);
 }
