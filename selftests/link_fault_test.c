@@ -159,20 +159,6 @@ static const struct faulty requests[] = {
 
 /* ---- What happens to devices --------------------------------------------- */
 
-static struct nl_msg *device(unsigned int flags, unsigned int change, int cmd)
-{
-	struct nl_msg *msg = nlmsg_alloc_simple(cmd, NLM_F_ACK);
-	struct ifinfomsg head = {
-		.ifi_family = AF_UNSPEC,
-		.ifi_index = (int)if_nametoindex("veth0"),
-		.ifi_flags = flags,
-		.ifi_change = change,
-	};
-
-	nlmsg_append(msg, &head, sizeof(head), NLMSG_ALIGNTO);
-	return msg;
-}
-
 /* What others do with a fault is their affair: they have many words for it. */
 static int call_event(void)
 {
@@ -189,24 +175,24 @@ static void event(struct nl_msg *(*make_it)(void))
 
 static struct nl_msg *msg_down(void)
 {
-	return device(0, IFF_UP, RTM_NEWLINK);
+	return rt_device("veth0", RTM_NEWLINK, 0, IFF_UP);
 }
 
 static struct nl_msg *msg_up(void)
 {
 	must(rt_set("veth0", false, 1500) ? -EIO : 0);
-	return device(IFF_UP, IFF_UP, RTM_NEWLINK);
+	return rt_device("veth0", RTM_NEWLINK, IFF_UP, IFF_UP);
 }
 
 /* Whoever listens is told of a change, and no more. */
 static struct nl_msg *msg_change(void)
 {
-	return device(IFF_DEBUG, IFF_DEBUG, RTM_NEWLINK);
+	return rt_device("veth0", RTM_NEWLINK, IFF_DEBUG, IFF_DEBUG);
 }
 
 static struct nl_msg *msg_mtu(void)
 {
-	struct nl_msg *msg = device(0, 0, RTM_NEWLINK);
+	struct nl_msg *msg = rt_device("veth0", RTM_NEWLINK, 0, 0);
 
 	nla_put_u32(msg, IFLA_MTU, 1300);
 	return msg;
@@ -214,7 +200,7 @@ static struct nl_msg *msg_mtu(void)
 
 static struct nl_msg *msg_name(void)
 {
-	struct nl_msg *msg = device(0, 0, RTM_NEWLINK);
+	struct nl_msg *msg = rt_device("veth0", RTM_NEWLINK, 0, 0);
 
 	nla_put_string(msg, IFLA_IFNAME, "other");
 	return msg;
@@ -223,7 +209,7 @@ static struct nl_msg *msg_name(void)
 static struct nl_msg *msg_address(void)
 {
 	static const uint8_t address[6] = { 2, 0, 0, 0, 0, 9 };
-	struct nl_msg *msg = device(0, 0, RTM_NEWLINK);
+	struct nl_msg *msg = rt_device("veth0", RTM_NEWLINK, 0, 0);
 
 	nla_put(msg, IFLA_ADDRESS, sizeof(address), address);
 	return msg;
@@ -231,7 +217,7 @@ static struct nl_msg *msg_address(void)
 
 static struct nl_msg *msg_delete(void)
 {
-	return device(0, 0, RTM_DELLINK);
+	return rt_device("veth0", RTM_DELLINK, 0, 0);
 }
 
 /* Both ends go, wherever the first is. */

@@ -9,6 +9,7 @@
 #include "tree.h"
 
 #define NAME	"fault"
+#define MANY	1000	/* counters: more than one message has room for */
 
 static void gone(void)
 {
@@ -116,6 +117,30 @@ TEST_F_TIMEOUT(fault, every_request, 600)
 
 	for (i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
 		EXPECT_LT(0, fault_all(&requests[i]));
+}
+
+/* One that broke off holds the module until its socket is closed. */
+static void broken_off(void)
+{
+	fault_fresh(NETLINK_GENERIC);
+}
+
+/* Dumps that go on in a next message, and one after it. */
+TEST_F_TIMEOUT(fault, dumps_that_go_on, 600)
+{
+	static const struct faulty dump =
+		FAULTY_MAY("COUNTER_GET long dump", prepare_counters, fault_request,
+			   broken_off);
+	const struct bgdma_attach room = { .ctx = BGDMA_CTX_ANY, .rec_counters = MANY };
+	int few = fault_all(&dump);
+	struct node n;
+	__u32 first;
+
+	must(node_try(&n, PARTITION, 0, &room));
+	must(counter_alloc(&n, REC, 0, MANY, &first));
+	EXPECT_LT(0, few);
+	EXPECT_LT(few + 2, fault_all(&dump));
+	node_close(&n);
 }
 
 /* The same with somebody who listens to changes, and has to be told. */

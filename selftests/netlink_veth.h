@@ -40,25 +40,31 @@ static inline int rt_veth(void)
 	return rt(msg);
 }
 
-static inline int rt_del(const char *dev)
+/* What is done to a device, whose flags of those in @change become @flags. */
+static inline struct nl_msg *rt_device(const char *dev, int cmd, unsigned int flags,
+				       unsigned int change)
 {
-	struct nl_msg *msg = nlmsg_alloc_simple(RTM_DELLINK, 0);
-	struct ifinfomsg head = { .ifi_index = (int)if_nametoindex(dev) };
+	struct nl_msg *msg = nlmsg_alloc_simple(cmd, NLM_F_ACK);
+	struct ifinfomsg head = {
+		.ifi_family = AF_UNSPEC,
+		.ifi_index = (int)if_nametoindex(dev),
+		.ifi_flags = flags,
+		.ifi_change = change,
+	};
 
 	nlmsg_append(msg, &head, sizeof(head), NLMSG_ALIGNTO);
-	return rt(msg);
+	return msg;
+}
+
+static inline int rt_del(const char *dev)
+{
+	return rt(rt_device(dev, RTM_DELLINK, 0, 0));
 }
 
 static inline int rt_set(const char *dev, bool up, uint32_t mtu)
 {
-	struct nl_msg *msg = nlmsg_alloc_simple(RTM_NEWLINK, 0);
-	struct ifinfomsg head = {
-		.ifi_index = (int)if_nametoindex(dev),
-		.ifi_flags = up ? IFF_UP : 0,
-		.ifi_change = IFF_UP,
-	};
+	struct nl_msg *msg = rt_device(dev, RTM_NEWLINK, up ? IFF_UP : 0, IFF_UP);
 
-	nlmsg_append(msg, &head, sizeof(head), NLMSG_ALIGNTO);
 	nla_put_u32(msg, IFLA_MTU, mtu);
 	return rt(msg);
 }
@@ -66,10 +72,8 @@ static inline int rt_set(const char *dev, bool up, uint32_t mtu)
 /* To another network namespace. */
 static inline int rt_move(const char *dev, int ns)
 {
-	struct nl_msg *msg = nlmsg_alloc_simple(RTM_NEWLINK, 0);
-	struct ifinfomsg head = { .ifi_index = (int)if_nametoindex(dev) };
+	struct nl_msg *msg = rt_device(dev, RTM_NEWLINK, 0, 0);
 
-	nlmsg_append(msg, &head, sizeof(head), NLMSG_ALIGNTO);
 	nla_put_u32(msg, IFLA_NET_NS_FD, (uint32_t)ns);
 	return rt(msg);
 }

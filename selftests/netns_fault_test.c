@@ -44,10 +44,8 @@ static void partition_off(void)
 
 static int move_to(pid_t pid)
 {
-	struct nl_msg *msg = nlmsg_alloc_simple(RTM_NEWLINK, 0);
-	struct ifinfomsg head = { .ifi_index = (int)if_nametoindex("veth0") };
+	struct nl_msg *msg = rt_device("veth0", RTM_NEWLINK, 0, 0);
 
-	nlmsg_append(msg, &head, sizeof(head), NLMSG_ALIGNTO);
 	nla_put_u32(msg, IFLA_NET_NS_PID, (uint32_t)pid);
 	return rt(msg);
 }
