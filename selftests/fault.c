@@ -10,6 +10,24 @@
 int fault_fd = -1;
 struct link account_link;
 
+/* Tells failslab's task-filter of this thread, where its faults last; or -1. */
+static int lasting_fd = -1;
+
+static int open_own(const char *what)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/thread-self/%s", what);
+	return open(name, O_RDWR | O_CLOEXEC);
+}
+
+void fault_here(void)
+{
+	fault_fd = (int)must(open_own("fail-nth"));
+	if (lasting_fd >= 0)
+		lasting_fd = (int)must(open_own("make-it-fail"));
+}
+
 const char *faults_begin(void)
 {
 	static const char *const kinds[] = {
@@ -19,7 +37,7 @@ const char *faults_begin(void)
 	char name[128];
 	size_t i;
 
-	fault_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	fault_fd = open_own("fail-nth");
 	if (fault_fd < 0)
 		return "this kernel has no fault injection (fail-nth)";
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -42,11 +60,40 @@ const char *faults_begin(void)
 	return NULL;
 }
 
+bool faults_last(void)
+{
+	static const struct {
+		const char *what, *text;
+	} settings[] = {
+		{ "task-filter", "Y" }, { "interval", "1" }, { "times", "-1" },
+		{ "probability", "100" },
+	};
+	char name[64];
+	size_t i;
+
+	for (i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		snprintf(name, sizeof(name), "/sys/kernel/debug/failslab/%s",
+			 settings[i].what);
+		if (machine_set(name, settings[i].text))
+			return false;
+	}
+	lasting_fd = open_own("make-it-fail");
+	return lasting_fd >= 0;
+}
+
+/* Before the nth nothing fails: the kernel looks at one or the other. */
+static void lasting(const char *yes)
+{
+	if (lasting_fd >= 0)
+		must(pwrite(lasting_fd, yes, 1, 0) == 1 ? 0 : -EIO);
+}
+
 void fault_arm(unsigned int n)
 {
 	char text[16];
 	int length = snprintf(text, sizeof(text), "%u", n);
 
+	lasting("1");
 	must(pwrite(fault_fd, text, (size_t)length, 0) == length ? 0 : -EIO);
 }
 
@@ -59,7 +106,22 @@ bool fault_disarm(void)
 
 	if (pwrite(fault_fd, "0", 1, 0) != 1)
 		must(pwrite(fault_fd, "0", 1, 0) == 1 ? 0 : -EIO);
+	lasting("0");
 	return hit;
+}
+
+bool fault_met(pid_t pid)
+{
+	char name[64], text[16] = "";
+	siginfo_t info;
+	int fd;
+
+	must(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) ? -errno : 0);
+	snprintf(name, sizeof(name), "/proc/%d/fail-nth", pid);
+	fd = (int)must(open(name, O_RDONLY | O_CLOEXEC));
+	must(pread(fd, text, sizeof(text) - 1, 0) > 0 ? 0 : -EIO);
+	close(fd);
+	return !atoi(text);
 }
 
 bool fault_errno(int ret)
@@ -328,25 +390,48 @@ unsigned int fault_disarm_workers(void)
 
 /* ---- Faults wherever the module works ------------------------------------ */
 
-/* Where the module's code is, for a look at the stack of who asks. */
-static bool module_text(unsigned long *first, unsigned long *last)
+struct symbol {
+	unsigned long at;
+	char name[256];
+};
+
+/* The next of the module's functions. */
+static bool symbol_next(FILE *kallsyms, struct symbol *s)
+{
+	char line[512], kind, module[64];
+
+	while (fgets(line, sizeof(line), kallsyms))
+		if (sscanf(line, "%lx %c %255s [%63[^]]", &s->at, &kind, s->name,
+			   module) == 4 &&
+		    (kind | 0x20) == 't' && !strcmp(module, "bgdma"))
+			return true;
+	return false;
+}
+
+/* Where the module's code is, or that of one function, for a look at the stack of who asks. */
+static bool module_text(const char *function, unsigned long *first,
+			unsigned long *last)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
-	char line[512], kind, module[64];
-	unsigned long at;
+	struct symbol s;
 
 	must(file ? 0 : -errno);
 	*first = ~0UL;
 	*last = 0;
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%lx %c %*s [%63[^]]", &at, &kind, module) != 3 ||
-		    (kind | 0x20) != 't' || strcmp(module, "bgdma"))
+	while (symbol_next(file, &s)) {
+		if (function && strcmp(s.name, function))
 			continue;
-		if (at < *first)
-			*first = at;
-		if (at > *last)
-			*last = at;
+		if (s.at < *first)
+			*first = s.at;
+		if (s.at > *last)
+			*last = s.at;
 	}
+	/* The last function, too: the only one ends where another begins. */
+	*last = function ? ~0UL : *last + 4096;
+	rewind(file);
+	while (function && symbol_next(file, &s))
+		if (s.at > *first && s.at < *last)
+			*last = s.at;
 	fclose(file);
 	return *first < *last;
 }
@@ -361,16 +446,16 @@ static bool module_fault(const char *kind, const char *what, const char *text)
 	return !machine_set(path, text);
 }
 
-static bool module_faults(const char *kind, const char *percent)
+static bool module_faults(const char *kind, const char *function,
+			  const char *percent)
 {
 	unsigned long first, last;
 	char from[32], to[32];
 
-	if (!module_text(&first, &last))
+	if (!module_text(function, &first, &last))
 		return false;
 	snprintf(from, sizeof(from), "0x%lx", first);
-	/* The last function, too. */
-	snprintf(to, sizeof(to), "0x%lx", last + 4096);
+	snprintf(to, sizeof(to), "0x%lx", last);
 	return module_fault(kind, "require-start", from) &&
 	       module_fault(kind, "require-end", to) &&
 	       module_fault(kind, "stacktrace-depth", "32") &&
@@ -378,13 +463,18 @@ static bool module_faults(const char *kind, const char *percent)
 	       module_fault(kind, "probability", percent);
 }
 
-bool fault_module(unsigned int percent)
+bool fault_function(const char *function, unsigned int percent)
 {
 	char text[16];
 
 	snprintf(text, sizeof(text), "%u", percent);
-	return module_faults("failslab", text) &&
-	       module_faults("fail_page_alloc", text);
+	return module_faults("failslab", function, text) &&
+	       module_faults("fail_page_alloc", function, text);
+}
+
+bool fault_module(unsigned int percent)
+{
+	return fault_function(NULL, percent);
 }
 
 unsigned int fault_module_hits(void)

@@ -26,9 +26,21 @@ extern int fault_fd;
 /* Why there is no fault injection here, or NULL. */
 const char *faults_begin(void);
 
+/* Of this thread, in a child of the one that began. */
+void fault_here(void);
+
+/*
+ * From the nth on all that this thread asks of slabs fails, until the call has ended:
+ * who asks once more, as an xarray does, gets nothing then either. False: this kernel
+ * cannot tell threads apart.
+ */
+bool faults_last(void);
+
 void fault_arm(unsigned int n);
 /* True if the fault has happened. */
 bool fault_disarm(void);
+/* The same of a child that has exited, and nobody has waited for. */
+bool fault_met(pid_t pid);
 /* Whether a fault can have led to this. */
 bool fault_errno(int ret);
 
@@ -73,6 +85,8 @@ unsigned int fault_disarm_workers(void);
  * it. False: this kernel cannot tell by the stack.
  */
 bool fault_module(unsigned int percent);
+/* The same of what one function asks for, and those that it calls. */
+bool fault_function(const char *function, unsigned int percent);
 /* How many did since. */
 unsigned int fault_module_hits(void);
 
