@@ -108,6 +108,32 @@ static void undo_rec(void)
 	must(fifo_destroy(&w.n, BGDMA_KIND_REC_FIFO, w.id));
 }
 
+/* What one table of pages holds. */
+#define TABLE	(2 * MIB)
+
+/* Where nothing is for three tables, the middle of what is mapped begins the second. */
+static void prepare_rec_apart(void)
+{
+	uintptr_t at;
+	void *hole;
+
+	prepare_rec();
+	hole = mmap(NULL, 4 * TABLE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	must(hole == MAP_FAILED ? -errno : 0);
+	must(munmap(hole, 4 * TABLE) ? -errno : 0);
+	at = ((uintptr_t)hole + TABLE - 1) & ~(TABLE - 1);
+	w.map = (void *)(at + TABLE - w.area.bytes / 2);
+}
+
+static int call_mmap_there(void)
+{
+	void *p = mmap(w.map, w.area.bytes, w.prot,
+		       MAP_SHARED | MAP_FIXED_NOREPLACE, w.n.fd,
+		       (off_t)w.area.offset);
+
+	return p == MAP_FAILED ? -errno : 0;
+}
+
 static void prepare_region(void)
 {
 	struct bgdma_region_alloc c = {
@@ -154,6 +180,18 @@ TEST_F_TIMEOUT(fault, every_mapping, 600)
 
 	for (i = 0; i < sizeof(mappings) / sizeof(mappings[0]); i++)
 		EXPECT_LT(0, fault_all(&mappings[i]));
+}
+
+/* Each half of a reception FIFO wants a table of its own. */
+TEST_F_TIMEOUT(fault, a_table_for_each_half, 120)
+{
+	const struct faulty together = FAULTY("reception FIFO", prepare_rec,
+					      call_mmap, undo_rec);
+	const struct faulty apart = FAULTY("reception FIFO in two tables",
+					   prepare_rec_apart, call_mmap_there,
+					   undo_rec);
+
+	EXPECT_LT(fault_all(&together), fault_all(&apart));
 }
 
 /* It may have to split what is mapped, or not. */
