@@ -93,16 +93,22 @@ static inline void tree_member(struct tree *t, __u32 i)
 		.incarnation = m->n.at.incarnation };
 }
 
-static inline void tree_new(struct tree *t, __u32 count, __u32 window)
+/* Members of a partition that is there. */
+static inline void tree_join(struct tree *t, __u32 count, __u32 window)
 {
 	__u32 i;
 
-	partition_new("8x1x1", "");
 	t->count = count;
 	for (i = 0; i < count; i++)
 		tree_member(t, i);
 	for (i = 0; i < count; i++)
 		must(tree_bind(t, i, CLASS, window));
+}
+
+static inline void tree_new(struct tree *t, __u32 count, __u32 window)
+{
+	partition_new("8x1x1", "");
+	tree_join(t, count, window);
 }
 
 static inline void tree_close(struct tree *t)
