@@ -243,6 +243,15 @@ void account(struct account *out)
 	out->users = number_of("/sys/module/bgdma/refcnt", "");
 }
 
+bool account_unchanged(const struct account *before)
+{
+	struct account now;
+
+	account(&now);
+	return now.shown == before->shown && now.pins == before->pins &&
+	       now.users == before->users;
+}
+
 bool account_back(const struct account *before)
 {
 	struct account now;

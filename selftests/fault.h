@@ -56,6 +56,8 @@ struct account {
 extern struct link account_link;
 
 void account(struct account *out);
+/* All of it is as it was. */
+bool account_unchanged(const struct account *before);
 /* The same things are there, pinned and charged as were. */
 bool account_back(const struct account *before);
 
