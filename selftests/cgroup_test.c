@@ -6,18 +6,14 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 
 #include "kselftest_harness.h"
+#include "cgroup.h"
 #include "netlink_veth.h"
 #include "tool.h"
 #include "tree.h"
 #include "utils.h"
 
-#define CGROUPS	"/sys/fs/cgroup"
-#define CGROUP	CGROUPS "/bgdma-test"
 #define LIMIT	"16777216"
 #define MUCH	(64 * MIB)
 #define LITTLE	MIB
@@ -61,23 +57,9 @@ FIXTURE_VARIANT_ADD(cgroup, driver_memory) { driver_memory };
 FIXTURE_VARIANT_ADD(cgroup, reception_fifo) { reception_fifo };
 FIXTURE_VARIANT_ADD(cgroup, remote_get_queue) { remote_get_queue };
 
-/* Why there can be none, or NULL. */
-static const char *group_new(void)
-{
-	/* What is mounted here is for nobody else. */
-	if (geteuid() || unshare(CLONE_NEWNS) ||
-	    mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("test", CGROUPS, "cgroup2", 0, NULL))
-		return "needs root and cgroup2";
-	write_file(CGROUPS "/cgroup.subtree_control", "+memory");
-	mkdir(CGROUP, 0700);
-	return write_file(CGROUP "/memory.max", LIMIT) ?
-	       "no limits of memory here" : NULL;
-}
-
 FIXTURE_SETUP(cgroup)
 {
-	const char *why = group_new();
+	const char *why = group_new(LIMIT);
 
 	if (why)
 		SKIP(return, "%s", why);
@@ -86,7 +68,7 @@ FIXTURE_SETUP(cgroup)
 
 FIXTURE_TEARDOWN(cgroup)
 {
-	until(!rmdir(CGROUP));
+	group_end();
 }
 
 struct taking {
@@ -99,7 +81,7 @@ static int take_in_the_group(void *arg)
 	const struct taking *t = arg;
 	struct node n;
 
-	must(write_file(CGROUP "/cgroup.procs", "0"));
+	group_join();
 	must(node_try(&n, PARTITION, 0, NULL));
 	return t->take(&n, t->bytes);
 }
@@ -155,7 +137,7 @@ static int namespace_new(void)
 
 FIXTURE_SETUP(linked)
 {
-	const char *why = group_new();
+	const char *why = group_new(LIMIT);
 	int near;
 
 	if (why)
@@ -176,17 +158,7 @@ FIXTURE_SETUP(linked)
 FIXTURE_TEARDOWN(linked)
 {
 	close(self->far);
-	until(!rmdir(CGROUP));
-}
-
-static long charged(void)
-{
-	FILE *f = fopen(CGROUP "/memory.current", "r");
-	long bytes = 0;
-
-	must(f && fscanf(f, "%ld", &bytes) == 1 ? 0 : -EIO);
-	fclose(f);
-	return bytes;
+	group_end();
 }
 
 /* By how much the group grows when something is sent to all others, or as many as do. */
@@ -199,7 +171,7 @@ static int send_to_all(void *arg)
 	struct inj f;
 	__u32 rank;
 
-	must(write_file(CGROUP "/cgroup.procs", "0"));
+	group_join();
 	node_new(&n, 0);
 	inj_new(&f, &n);
 	for (rank = 1; rank <= FAR && *grown < FAR * FLOW - ROUNDED; rank++) {
