@@ -258,7 +258,7 @@ void node_new(struct node *n, __u32 rank)
 	must(node_try(n, PARTITION, rank, NULL));
 }
 
-void node_close(struct node *n)
+void node_unmap(struct node *n)
 {
 	unsigned int i;
 
@@ -268,6 +268,14 @@ void node_close(struct node *n)
 	for (i = 0; i < n->n_more; i++)
 		munmap(n->more[i].p, n->more[i].bytes);
 	free(n->more);
+	n->more = NULL;
+	n->n_more = 0;
+	memset(n->area, 0, sizeof(n->area));
+}
+
+void node_close(struct node *n)
+{
+	node_unmap(n);
 	close(n->fd);
 	memset(n, 0, sizeof(*n));
 	n->fd = -1;

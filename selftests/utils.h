@@ -118,6 +118,8 @@ int node_try(struct node *n, const char *name, __u32 rank,
 	     const struct bgdma_attach *opts);
 void node_new(struct node *n, __u32 rank);
 void node_close(struct node *n);
+/* What of it is mapped holds its file, whose end comes with the last. */
+void node_unmap(struct node *n);
 void *node_map(struct node *n, const struct bgdma_area *area, int prot);
 
 static inline void *in_area(struct node *n, enum bgdma_area_id area,
