@@ -6,14 +6,18 @@
 #include <linux/capability.h>
 
 #include "kselftest_harness.h"
+#include "cgroup.h"
 #include "fault_fixture.h"
 
 #define USERS	1000U	/* that and all above: each has one context */
 #define LINKED	"linked"
 
+static bool grouped;	/* there is a control group, and who attaches is in it */
+
 static void world_new(void)
 {
 	partition_new("4x1x1", "");
+	grouped = !group_new("max");
 }
 
 FIXTURE_FAULT(world_new)
@@ -44,6 +48,16 @@ static bool idle(struct account *before)
 
 /* ---- Attaching ------------------------------------------------------------- */
 
+/* Not even what somebody could find yet. */
+static bool nothing_charged(void)
+{
+	bool nothing = !grouped || until(!charged_objects());
+
+	if (grouped)
+		group_end();
+	return nothing;
+}
+
 struct attempt {
 	unsigned int n;		/* the fault; what follows is shared with a child */
 	int ret, again;
@@ -71,6 +85,8 @@ static int attach(void *arg)
 	struct attempt *a = arg;
 	int fd;
 
+	if (grouped)
+		group_join();
 	become(USERS + a->n);
 	fd = (int)must(bg_open());
 	fault_arm(a->n);
@@ -102,6 +118,8 @@ TEST_F_TIMEOUT(fault, who_is_first_leaves_no_threads, 300)
 			TH_LOG("fault %u: %d", a->n, a->ret);
 	}
 	TH_LOG("%u faults", a->n - 1);
+	EXPECT_EQ(sysconf(_SC_NPROCESSORS_ONLN), threads());
+	EXPECT_TRUE(nothing_charged());
 	/* The argument, two words of it, the user, the threads, and two for each. */
 	EXPECT_LT(5, a->n);
 	EXPECT_GT(FAULTS_MAX, a->n);
@@ -123,6 +141,7 @@ TEST_F_TIMEOUT(fault, who_is_first_of_a_user, 300)
 		ASSERT_TRUE(account_unchanged(&before)) TH_LOG("fault %u", a->n);
 	}
 	TH_LOG("%u faults", a->n - 2);
+	EXPECT_TRUE(nothing_charged());
 	EXPECT_FALSE(a->hit);
 	EXPECT_LT(20, a->n);
 }
@@ -173,6 +192,8 @@ TEST_F_TIMEOUT(fault, the_first_partition_with_links, 120)
 	EXPECT_LT(0, threads());
 	EXPECT_EQ(0, by_name(&account_link, BGDMA_CMD_PARTITION_DEL, LINKED));
 	EXPECT_TRUE(account_unchanged(&before));
+	if (grouped)
+		group_end();
 }
 
 TEST_HARNESS_MAIN
