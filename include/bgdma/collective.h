@@ -355,7 +355,8 @@ BGDMA_API int bgdma_coll_run_sized(struct bgdma_coll_group *group,
  * No signal ends it. In a callback it does nothing and returns -EDEADLK.
  *
  * Thread safety: as the endpoint.
- * Return: as bgdma_coll_start() and bgdma_coll_request_wait().
+ * Return: as bgdma_coll_start() and bgdma_coll_request_wait(). Where it cannot be
+ * waited for any more (-ENODEV) the group is over, and nothing of it is moved any more.
  */
 static inline int bgdma_coll_run(struct bgdma_coll_group *group,
 				 const struct bgdma_collective *what)

@@ -85,6 +85,8 @@ struct memory {
  *	after the other; else 0
  * @waiting: such an act, until it is its turn
  * @running: acts are being begun
+ * @abandoned: by its caller, whose memory nothing is written to any more; it is freed
+ *	when it is over
  * @lacking: there was no memory for an act, or for what it needs
  */
 struct bgdma_coll_request {
@@ -99,7 +101,7 @@ struct bgdma_coll_request {
 	struct memory *memory;
 	enum act_kind ordered;
 	struct act *waiting;
-	bool running, lacking, over;
+	bool running, lacking, over, abandoned;
 	int result;
 };
 

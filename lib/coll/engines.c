@@ -318,6 +318,21 @@ int engines_work(struct bgdma_coll_group *g)
 	return 1;
 }
 
+void engines_forget(struct bgdma_coll_request *r)
+{
+	struct engines *e = &r->group->engines;
+	struct act *act = e->act;
+
+	if (!act || act->request != r)
+		return;
+	/* Nobody looks at it any more. */
+	bgdma_counter_enable(e->ended, false);
+	/* With its regions the engine leaves the caller's memory. */
+	regions_put(e);
+	e->act = NULL;
+	act_done(act, -EIO);
+}
+
 /* ---- What they can do ------------------------------------------------------ */
 
 static bool sum_dispatch(const struct bgdma_operator *op, uint16_t *dispatch)

@@ -9,6 +9,7 @@
 
 struct act;
 struct bgdma_coll_group;
+struct bgdma_coll_request;
 struct bgdma_operator;
 struct card;
 
@@ -39,6 +40,9 @@ int engines_build(struct bgdma_coll_group *g, const struct card *cards);
 void engines_end(struct bgdma_coll_group *g);
 /* The group is over: so it is for who waits for us there. */
 void engines_break(struct bgdma_coll_group *g);
+
+/* What is under way for a request of such a group is not waited for. */
+void engines_forget(struct bgdma_coll_request *r);
 
 /* What is under way, of a group where something is, may have ended: how many have. */
 int engines_work(struct bgdma_coll_group *g);

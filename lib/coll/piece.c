@@ -274,7 +274,8 @@ static void long_done(void *arg, int result, uint64_t bytes)
 	}
 	if (!result && bytes != act->bytes)
 		result = -EBADMSG;
-	if (!result && act->kind == ACT_RECV && act->apart)
+	if (!result && act->kind == ACT_RECV && act->apart &&
+	    !act->request->abandoned)
 		memcpy(act->to, act->apart, act->bytes);
 	act_done(act, result);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../attr.h"
+#include "../forget.h"
 #include "../inside.h"
 #include "collective.h"
 
@@ -60,6 +61,8 @@ static void request_over(struct bgdma_coll_request *r)
 		link = &(*link)->next;
 	*link = r->next;
 	r->over = true;
+	if (bgdma_unlikely(r->abandoned))
+		request_free(r);
 	if (bgdma_unlikely(was_oldest && g->requests))
 		sends_pass(g);
 	if (ordered == ACT_ENGINES)
@@ -132,8 +135,8 @@ void act_done(struct act *act, int result)
 
 	r->pending--;
 	if (bgdma_unlikely(result && !r->result)) {
-		/* The other side has stopped, as nobody else refuses. */
-		if (result == -ECANCELED)
+		/* Nobody refuses, or takes memory away, who has not stopped. */
+		if (result == -ECANCELED || result == -ESTALE)
 			result = -EIO;
 		/* Who hears that we stop hears why. */
 		if (result == -EHOSTDOWN &&
@@ -258,6 +261,30 @@ int bgdma_coll_request_wait(struct bgdma_coll_request **request,
 	return ret ? ret : request_end(request);
 }
 
+/*
+ * A call ends before the collective that it waits for, as the partition is gone: the
+ * group is over here, and the memory is the caller's again. What ends later finds no
+ * more to write to.
+ */
+static int request_abandon(struct bgdma_coll_request *r, int error)
+{
+	struct bgdma_coll_group *g = r->group;
+	struct bgdma_endpoint *ep = g->coll->ep;
+	uint32_t i;
+
+	bgdma_endpoint_lock(ep);
+	coll_stop(g, -EIO);
+	engines_forget(r);
+	for (i = 0; i < r->at; i++)
+		if (r->act[i].moving)
+			requests_forget(ep, &r->act[i]);
+	r->abandoned = true;
+	if (r->over)
+		request_free(r);
+	bgdma_endpoint_unlock(ep);
+	return group_over(g, error);
+}
+
 static bool at_once(void *arg)
 {
 	(void)arg;
@@ -280,5 +307,5 @@ int bgdma_coll_run_sized(struct bgdma_coll_group *g,
 		if (ret == -EINTR && r)
 			ret = 0;
 	}
-	return ret;
+	return bgdma_likely(!r) ? ret : request_abandon(r, ret);
 }

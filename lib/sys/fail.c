@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../forget.h"
 #include "internal.h"
 #include "wire.h"
 
@@ -57,6 +58,23 @@ static int cut_send(struct bgdma_endpoint *ep, const struct request *r,
 	};
 
 	return send_one(ep, op, &send, r->rank, 0);
+}
+
+/*
+ * The partition is gone, as a rule, but what was under way may yet end with its piece;
+ * if it is not, the other side waits.
+ */
+void requests_forget(struct bgdma_endpoint *ep, const void *arg)
+{
+	struct request *r, *next;
+
+	for (r = ep->requests; r; r = next) {
+		next = r->next;
+		if (r->arg != arg)
+			continue;
+		(void)cut_send(ep, r, BGDMA_E_CANCELLED, 0);
+		request_end(ep, r, -ENODEV);
+	}
 }
 
 void request_suspect(struct bgdma_endpoint *ep, struct request *r,

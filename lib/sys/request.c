@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "internal.h"
-#include "../forget.h"
 #include "../spi/memcheck.h"
 
 #define SLOTS_FIRST	64
@@ -257,18 +256,6 @@ void requests_fail(struct bgdma_endpoint *ep, uint32_t rank)
 			request_broken(ep, r, -EHOSTDOWN, BGDMA_E_PEER_DOWN, 0);
 	}
 	kept_drop(ep, rank);
-}
-
-/* The partition is gone, but what was under way may yet end with its piece. */
-void requests_forget(struct bgdma_endpoint *ep, const void *arg)
-{
-	struct request *r, *next;
-
-	for (r = ep->requests; r; r = next) {
-		next = r->next;
-		if (r->arg == arg)
-			request_end(ep, r, -ENODEV);
-	}
 }
 
 static void request_free(struct request *r)
