@@ -299,7 +299,7 @@ BGDMA_API int bgdma_coll_start_sized(struct bgdma_coll_group *group,
  * @request: out: until bgdma_coll_request_test() or _wait() has said how it ended,
  *	which is before bgdma_coll_group_destroy()
  *
- * It waits for nobody, but for room in the FIFO of what goes directly.
+ * It waits for nobody.
  *
  * Thread safety: as the endpoint; of one group in the same order at all members.
  * Return: 0; -EINVAL also of another operator, or no such algorithm; -EMSGSIZE a

@@ -158,70 +158,37 @@ void direct_end(struct bgdma_coll_group *g)
 
 /* ---- One after the other ------------------------------------------------- */
 
-static int boxes_put(struct bgdma_coll_group *g, uint32_t bytes)
+/*
+ * Whether there is room for the next turn, and its box is not to be read any more: it is
+ * for as long as what was put from it has not landed.
+ */
+static bool can_put(const struct bgdma_coll_group *g)
 {
+	const struct direct *d = &g->direct;
 	struct bgdma_inj_fifo *fifo = g->coll->fifo;
+
+	return bgdma_inj_done(fifo) >= d->sent[d->turns % 2].next &&
+	       bgdma_inj_space(fifo) >= g->size - 1;
+}
+
+static void boxes_put(struct bgdma_coll_group *g, uint32_t bytes)
+{
 	struct bgdma_desc *desc = g->direct.desc[(g->direct.turns - 1) % 2];
 	uint32_t i, count = g->size - 1;
-	uint64_t first = bgdma_inj_next(fifo);
-	int ret;
 
 	for (i = 0; i < count; i++)
 		desc[i].length = __cpu_to_le32(bytes);
-	for (i = 0; i < count;) {
-		ret = bgdma_inject_many(fifo, &desc[i], (int)(count - i));
-		/* What is in the ring is put, even if nobody could ring for it. */
-		i = (uint32_t)(bgdma_inj_next(fifo) - first);
-		if (ret == -EAGAIN)
-			ret = bgdma_inj_wait(fifo, bgdma_inj_next(fifo),
-					     BGDMA_SPIN_THEN_SLEEP, -1);
-		if (ret >= 0 || ret == -EINTR)
-			continue;
-		/* Half of it cannot be begun: no signal ends this. */
-		if (!bgdma_inj_error(fifo, NULL))
-			return ret;
-		fifo_failed(g->coll);
-		if (group_failure(g))
-			return group_failure(g);
-	}
-	return 0;
+	/* What is in the ring is put, even if nobody could ring for it. */
+	(void)bgdma_inject_many(g->coll->fifo, desc, (int)count);
 }
 
-/* What was put from this box may be read for as long as it has not landed. */
-static int box_wait(struct bgdma_coll_group *g, uint64_t sent)
-{
-	int ret;
-
-	for (;;) {
-		ret = bgdma_inj_wait(g->coll->fifo, sent, BGDMA_SPIN_THEN_SLEEP,
-				     -1);
-		if (bgdma_likely(!ret))
-			return 0;
-		if (ret == -EINTR)
-			continue;
-		if (!bgdma_inj_error(g->coll->fifo, NULL))
-			return ret;
-		/* Maybe of another group. */
-		fifo_failed(g->coll);
-		ret = group_failure(g);
-		if (ret)
-			return ret;
-	}
-}
-
-static int act_put(struct bgdma_coll_group *g, struct act *act)
+static void act_put(struct bgdma_coll_group *g, struct act *act)
 {
 	struct direct *d = &g->direct;
 	struct span *sent = &d->sent[d->turns++ % 2];
 	struct bgdma_counter *landed = landed_of(d);
 	struct box *own = box_of(g, g->rank);
-	int ret;
 
-	/* Who looks meanwhile, as somebody is gone, is not to see the turn before. */
-	d->done = false;
-	ret = box_wait(g, sent->next);
-	if (bgdma_unlikely(ret))
-		return ret;
 	own->word = __cpu_to_le64(act->request->word);
 	if (act->bytes)
 		memcpy(own->bytes, act->from, act->bytes);
@@ -230,7 +197,7 @@ static int act_put(struct bgdma_coll_group *g, struct act *act)
 	d->done = bgdma_counter_add(landed, g->size - 1) <= 0;
 	sent->first = bgdma_inj_next(g->coll->fifo);
 	sent->next = sent->first + g->size - 1;
-	return boxes_put(g, (uint32_t)(offsetof(struct box, bytes) + act->bytes));
+	boxes_put(g, (uint32_t)(offsetof(struct box, bytes) + act->bytes));
 }
 
 bool direct_is(const struct bgdma_coll_group *g, uint64_t word)
@@ -264,19 +231,14 @@ void direct_next(struct bgdma_coll_group *g)
 
 	if (d->act || !r || !r->waiting || g->stopped)
 		return;
-	d->act = r->waiting;
-	r->waiting = NULL;
-	ret = act_put(g, d->act);
-	/* Where the group is over by now, so is the act. */
-	if (bgdma_unlikely(!d->act))
-		return;
-	if (bgdma_unlikely(ret)) {
-		struct act *act = d->act;
-
-		d->act = NULL;
-		act_done(act, ret);
+	/* What other groups have put for somebody who cannot be reached stands before it. */
+	if (bgdma_unlikely(!can_put(g))) {
+		coll_late(g);
 		return;
 	}
+	d->act = r->waiting;
+	r->waiting = NULL;
+	act_put(g, d->act);
 	ret = is_owed(g);
 	if (bgdma_unlikely(ret))
 		coll_stop(g, ret);
@@ -369,22 +331,9 @@ void direct_break(struct bgdma_coll_group *g)
 	}
 }
 
-void direct_flush(struct bgdma_coll_group *g)
+bool direct_landed(const struct bgdma_coll_group *g)
 {
-	int64_t end = coll_now_ns() + FLUSH_NS, left = FLUSH_NS;
-	struct bgdma_inj_fifo *fifo = g->coll->fifo;
-	uint64_t next = bgdma_inj_next(fifo);
-	int ret;
+	uint64_t done = bgdma_inj_done(g->coll->fifo);
 
-	if (!g->direct.turns)
-		return;
-	/* What stands behind a put that failed is yet to go. */
-	while (bgdma_inj_done(fifo) < next && left > 0) {
-		ret = bgdma_inj_wait(fifo, next, BGDMA_SPIN_THEN_SLEEP, left);
-		if (ret && bgdma_inj_error(fifo, NULL))
-			fifo_failed(g->coll);
-		else if (ret && ret != -EINTR)
-			return;
-		left = end - coll_now_ns();
-	}
+	return done >= g->direct.sent[0].next && done >= g->direct.sent[1].next;
 }

@@ -67,7 +67,7 @@ bool direct_misses(const struct bgdma_coll_group *g, uint32_t number);
 void direct_break(struct bgdma_coll_group *g);
 /* Is a message of the collective that is under way? Then its sender means another. */
 bool direct_is(const struct bgdma_coll_group *g, uint64_t word);
-/* Until what was put has landed, for a while. */
-void direct_flush(struct bgdma_coll_group *g);
+/* Whether all that was put has, or has failed. */
+bool direct_landed(const struct bgdma_coll_group *g);
 
 #endif /* BGDMA_COLL_DIRECT_H */

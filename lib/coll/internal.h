@@ -133,7 +133,8 @@ struct step {
  * @requests: collectives that are under way
  * @collectives: that have begun
  * @stopped: none is any more; members from number @stop_told on have not been told
- * @late: something for collectives had no room
+ * @stop_until: then they are, whatever was put for them has not landed
+ * @late: something for collectives had no room, or has to wait
  */
 struct bgdma_coll_group {
 	struct bgdma_coll *coll;
@@ -167,6 +168,7 @@ struct bgdma_coll_group {
 	uint32_t *place;
 	struct bgdma_coll_request *requests;
 	uint32_t collectives, stop_told;
+	int64_t stop_until;
 	bool stopped, late;
 	struct engines engines;
 	struct direct direct;

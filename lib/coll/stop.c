@@ -12,6 +12,15 @@
 
 #include "collective.h"
 
+/*
+ * What was put goes another way, and is not to be overtaken; but what stands before it
+ * for somebody who cannot be reached is not waited for for ever, nor in a sleep.
+ */
+static bool puts_wait(const struct bgdma_coll_group *g)
+{
+	return !direct_landed(g) && coll_now_ns() < g->stop_until;
+}
+
 void stop_tell(struct bgdma_coll_group *g)
 {
 	const __le32 dead = __cpu_to_le32(g->dead);
@@ -20,6 +29,10 @@ void stop_tell(struct bgdma_coll_group *g)
 		.word = word_of(g), .data = &dead, .length = sizeof(dead),
 	};
 
+	if (g->stop_told < g->size && puts_wait(g)) {
+		coll_late(g);
+		return;
+	}
 	for (; g->stop_told < g->size; g->stop_told++) {
 		send.dest = g->member[g->stop_told];
 		if (g->stop_told == g->rank || g->coll->down[send.dest])
@@ -65,7 +78,7 @@ void coll_stop(struct bgdma_coll_group *g, int error)
 	/* A barrier that others are through may be over for us, too. */
 	if (g->made && !g->entered)
 		group_give_up(g);
-	direct_flush(g);
+	g->stop_until = coll_now_ns() + FLUSH_NS;
 	stop_tell(g);
 	bgdma_endpoint_wake(g->coll->ep);
 }
