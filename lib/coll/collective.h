@@ -107,7 +107,7 @@ struct bgdma_coll_request {
 
 /*
  * A message that came before anybody asked for it.
- * @claimed: who did, before all of it was there
+ * @claimed: who did, before all of it was there, or there was room for it
  * @rts: of a long one
  */
 struct early {
@@ -166,8 +166,27 @@ void credit_again(struct bgdma_coll_group *g);
 /* fail.c: something of the group found no room, and is tried again. */
 void coll_late(struct bgdma_coll_group *g);
 
+/* The newest is first. */
+static inline bool is_oldest(const struct act *act)
+{
+	return !act->request->next;
+}
+
 /* piece.c: messages between members */
-bgdma_packet_fn on_coll_piece, on_coll_long;
+bgdma_packet_fn on_coll_piece;
+/* The first that waits for a message of this collective, taken off its list. */
+struct act *recv_find(struct partner *p, uint64_t word);
+/* One of so many bytes that are kept is added, or taken off the list. */
+struct early *early_add(struct bgdma_coll_group *g, struct partner *p,
+			uint64_t word, uint64_t length, uint64_t bytes);
+void early_take(struct bgdma_coll_group *g, struct partner *p, struct early *e);
+/*
+ * Whether a message is of a collective that is over here: that had all it asked for,
+ * so its sender means another.
+ */
+bool is_past(const struct bgdma_coll_group *g, uint64_t word);
+/* Members do not mean the same, or one of them says what is not so: -EBADMSG. */
+int nonsense(struct bgdma_coll_group *g);
 void act_send(struct act *act);
 void act_recv(struct act *act);
 /* Whether something is kept that came for this collective, or one that is over. */
@@ -180,6 +199,18 @@ void sends_pass(struct bgdma_coll_group *g);
 void pieces_drop(struct bgdma_coll_group *g);
 int pieces_create(struct bgdma_coll_group *g);
 void pieces_free(struct bgdma_coll_group *g);
+
+/* long.c: those that are announced */
+bgdma_packet_fn on_coll_long;
+/* It goes, and ends later; or an error, -EAGAIN of one that has to wait. */
+int long_send(struct act *act);
+/* One that is kept is for an act, which asks for it now. */
+void early_accept(struct bgdma_coll_group *g, struct partner *p,
+		  struct early *e);
+/* Those there was no room for. */
+void accepts_go(struct bgdma_coll_group *g);
+/* One that is in no list any more is freed; its sender is told, now or later. */
+void early_end(struct bgdma_coll *coll, struct early *e);
 /* Refuse what there was no memory for: how many, or -ENOMEM: still not. */
 int refusals_work(struct bgdma_coll *coll);
 void refusals_free(struct bgdma_coll *coll);

@@ -356,6 +356,7 @@ static bool late_work(struct bgdma_coll_group *g)
 		return !g->late;
 	}
 	credit_again(g);
+	accepts_go(g);
 	direct_next(g);
 	for (i = 0; i < g->size && !g->stopped; i++)
 		sends_go(g, i);

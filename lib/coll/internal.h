@@ -194,6 +194,7 @@ struct bgdma_coll {
 	struct early *refusals;	/* that there was no memory for */
 	bool refusing;		/* nor for one of a packet, which is offered again */
 	uint32_t moving;	/* rendezvous that members began */
+	uint32_t accepted;	/* that they have accepted */
 	uint32_t summation;	/* that is asked for where none is */
 };
 

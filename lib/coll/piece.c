@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
  * Messages between members of a group: short ones are packets, which are kept if
- * they come before anybody asks for them; long ones are announced. Both come in the
- * order in which they were sent, so what belongs to one collective needs no other
- * name than whose it is.
+ * they come before anybody asks for them; long ones are announced (long.c). Both come
+ * in the order in which they were sent, so what belongs to one collective needs no
+ * other name than whose it is.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,8 +39,7 @@ static bool same_collective(uint64_t a, uint64_t b)
 	return a >> CHECK_BITS == b >> CHECK_BITS;
 }
 
-/* The first that waits for a message of this collective, taken off the list. */
-static struct act *recv_find(struct partner *p, uint64_t word)
+struct act *recv_find(struct partner *p, uint64_t word)
 {
 	struct act *act = p->recvs.first, *before = NULL;
 
@@ -68,7 +67,7 @@ static struct early *early_find(struct partner *p, uint64_t word)
 	return e;
 }
 
-static void early_take(struct bgdma_coll_group *g, struct partner *p,
+void early_take(struct bgdma_coll_group *g, struct partner *p,
 		       struct early *e)
 {
 	struct early **link = &p->early, *before = NULL;
@@ -90,8 +89,8 @@ static void early_free(struct bgdma_coll_group *g, struct partner *p,
 	free(e);
 }
 
-static struct early *early_add(struct bgdma_coll_group *g, struct partner *p,
-			       uint64_t word, uint64_t length, uint64_t bytes)
+struct early *early_add(struct bgdma_coll_group *g, struct partner *p,
+			uint64_t word, uint64_t length, uint64_t bytes)
 {
 	struct early *e = calloc(1, sizeof(*e) + bytes);
 
@@ -108,12 +107,8 @@ static struct early *early_add(struct bgdma_coll_group *g, struct partner *p,
 	return e;
 }
 
-/*
- * Whether a message is of a collective that is over here: that had all it asked for,
- * so its sender means another. Numbers come round again: one that is not just behind
- * is of somebody far ahead.
- */
-static bool is_past(const struct bgdma_coll_group *g, uint64_t word)
+/* Numbers come round again: one that is not just behind is of somebody far ahead. */
+bool is_past(const struct bgdma_coll_group *g, uint64_t word)
 {
 	uint32_t number = (uint32_t)(word >> CHECK_BITS) & NUMBER_MASK;
 	const struct bgdma_coll_request *r = g->requests;
@@ -161,8 +156,7 @@ int partner_find(struct bgdma_coll *coll, uint64_t word, uint32_t rank,
 	return g->stopped ? -ENOENT : 0;
 }
 
-/* Members do not mean the same, or one of them says what is not so. */
-static int nonsense(struct bgdma_coll_group *g)
+int nonsense(struct bgdma_coll_group *g)
 {
 	coll_stop(g, -EBADMSG);
 	return -EBADMSG;
@@ -260,154 +254,6 @@ int on_coll_piece(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	return 0;
 }
 
-static void long_done(void *arg, int result, uint64_t bytes)
-{
-	struct act *act = arg;
-
-	/* The endpoint goes: release() sees to what is left, of whatever it was. */
-	if (!bgdma_endpoint_peer(act->request->group->coll->ep, 0))
-		return;
-	act->moving = false;
-	if (act->kind == ACT_SEND) {
-		act->request->moving--;
-		act->request->group->coll->moving--;
-	}
-	if (!result && bytes != act->bytes)
-		result = -EBADMSG;
-	if (!result && act->kind == ACT_RECV && act->apart &&
-	    !act->request->abandoned)
-		memcpy(act->to, act->apart, act->bytes);
-	act_done(act, result);
-}
-
-/*
- * Of memory that no engine may write, as of constants, and of files, where it is
- * registered a copy crosses: as it does of short messages.
- */
-static int apart_make(struct act *act)
-{
-	act->apart = request_memory(act->request, act->bytes);
-	if (!act->apart)
-		return -ENOMEM;
-	if (act->kind == ACT_SEND)
-		memcpy(act->apart, act->from, act->bytes);
-	return 0;
-}
-
-/* Its sender waits to be told that nobody takes it. -EAGAIN: no memory for that yet. */
-static int long_refuse(struct bgdma_coll *coll, const struct bgdma_rts *rts)
-{
-	int ret = bgdma_rendezvous_refuse(coll->ep, rts);
-
-	if (ret != -ENOMEM)
-		return 0;
-	coll->refusing = true;
-	return -EAGAIN;
-}
-
-/* Of one that was kept. */
-static void refusal_add(struct bgdma_coll *coll, struct early *e)
-{
-	e->next = coll->refusals;
-	coll->refusals = e;
-}
-
-int refusals_work(struct bgdma_coll *coll)
-{
-	struct early *e;
-	int n = 0;
-
-	for (; (e = coll->refusals); n++) {
-		if (long_refuse(coll, &e->rts))
-			return n ? n : -ENOMEM;
-		coll->refusals = e->next;
-		free(e);
-	}
-	return n;
-}
-
-void refusals_free(struct bgdma_coll *coll)
-{
-	struct early *e;
-
-	while ((e = coll->refusals)) {
-		coll->refusals = e->next;
-		free(e);
-	}
-}
-
-/* -EAGAIN: it failed, and is still to be refused. */
-static int long_accept(struct act *act, const struct bgdma_rts *rts)
-{
-	struct bgdma_coll_group *g = act->request->group;
-	struct bgdma_accept_attr attr = {
-		.length = act->bytes, .data = act->to,
-		.done = long_done, .arg = act, .id = &act->id,
-	};
-	int ret;
-
-	act->moving = true;
-	credit_owe(g, act->peer, 0);
-	ret = bgdma_rendezvous_accept(g->coll->ep, rts, &attr);
-	if (ret == -EFAULT) {
-		ret = apart_make(act);
-		attr.data = act->apart;
-		if (!ret)
-			ret = bgdma_rendezvous_accept(g->coll->ep, rts, &attr);
-	}
-	if (!ret)
-		return 0;
-	act->moving = false;
-	act_done(act, ret);
-	return long_refuse(g->coll, rts);
-}
-
-int on_coll_long(void *arg, uint32_t rank, const struct bgdma_packet *packet)
-{
-	struct bgdma_coll *coll = arg;
-	struct bgdma_coll_group *g;
-	struct bgdma_rts rts;
-	struct partner *p;
-	struct early *e;
-	struct act *act;
-	uint32_t number;
-	int ret;
-
-	if (bgdma_rts_read(&rts, rank, packet))
-		return -EBADMSG;
-	ret = partner_find(coll, rts.word, rank, &g, &number);
-	if (ret) {
-		if (long_refuse(coll, &rts))
-			return -EAGAIN;
-		return ret == -ENOENT ? 0 : ret;
-	}
-	/* Where it is refused below the group stops: offered again, it comes here. */
-	p = &g->partner[number];
-	if (!credit_held(g, p, 0)) {
-		ret = nonsense(g);
-		return long_refuse(coll, &rts) ? -EAGAIN : ret;
-	}
-	act = recv_find(p, rts.word);
-	if (act && act->request->word == rts.word && act->bytes == rts.length)
-		return long_accept(act, &rts);
-	if (!act && is_past(g, rts.word)) {
-		ret = nonsense(g);
-		return long_refuse(coll, &rts) ? -EAGAIN : ret;
-	}
-	e = act ? NULL : early_add(g, p, rts.word, rts.length, 0);
-	if (!e) {
-		if (act)
-			act_done(act, -EBADMSG);
-		else
-			coll_stop(g, -ENOMEM);
-		return long_refuse(coll, &rts);
-	}
-	e->is_long = true;
-	e->whole = true;
-	e->rts = rts;
-	return 0;
-}
-
 void act_recv(struct act *act)
 {
 	struct bgdma_coll_group *g = act->request->group;
@@ -423,11 +269,8 @@ void act_recv(struct act *act)
 	if (e->word != act->request->word || e->length != act->bytes) {
 		act_done(act, -EBADMSG);
 	} else if (e->is_long) {
-		early_take(g, p, e);
-		if (long_accept(act, &e->rts))
-			refusal_add(g->coll, e);
-		else
-			free(e);
+		e->claimed = act;
+		early_accept(g, p, e);
 	} else if (!e->whole) {
 		e->claimed = act;
 	} else {
@@ -440,66 +283,6 @@ void act_recv(struct act *act)
 }
 
 /* ---- What goes ---------------------------------------------------------- */
-
-/* The newest is first. */
-static bool is_oldest(const struct act *act)
-{
-	return !act->request->next;
-}
-
-/*
- * What one rendezvous takes another gives back: it is tried again, now and then, until
- * there is none. But the oldest waits for none of later ones, which may wait for it.
- */
-static bool short_of_room(const struct act *act, int error)
-{
-	const struct bgdma_coll_request *r = act->request;
-
-	if (error != -ENOMEM && error != -ENOSPC && error != -ENOBUFS)
-		return false;
-	return is_oldest(act) ? r->moving : r->group->coll->moving;
-}
-
-static void sent_long(struct act *act)
-{
-	act->moving = true;
-	act->request->moving++;
-	act->request->group->coll->moving++;
-}
-
-static int long_send(struct act *act)
-{
-	struct bgdma_coll_group *g = act->request->group;
-	struct partner *p = &g->partner[act->peer];
-	struct bgdma_rendezvous_attr attr = {
-		.operation = g->coll->long_id, .dest = g->member[act->peer],
-		.word = act->request->word, .length = act->bytes,
-		.data = act->apart ? act->apart : (void *)(uintptr_t)act->from,
-		.done = long_done, .arg = act, .id = &act->id,
-	};
-	uint32_t used = p->used;
-	int ret;
-
-	if (!credit_take(g, p, 0, is_oldest(act)))
-		return -EAGAIN;
-	ret = bgdma_rendezvous_send(g->coll->ep, &attr);
-	if (ret == -EFAULT && !act->apart) {
-		ret = apart_make(act);
-		attr.data = act->apart;
-		if (!ret)
-			ret = bgdma_rendezvous_send(g->coll->ep, &attr);
-	}
-	if (!ret) {
-		sent_long(act);
-		return 0;
-	}
-	p->used = used;
-	if (short_of_room(act, ret))
-		ret = -EAGAIN;
-	if (ret == -EAGAIN)
-		coll_late(g);
-	return ret;
-}
 
 static int short_send(struct act *act)
 {
@@ -626,7 +409,7 @@ int pieces_create(struct bgdma_coll_group *g)
 
 static void partner_drop(struct bgdma_coll_group *g, struct partner *p)
 {
-	struct act *claimed = NULL;
+	struct acts claimed = { 0 };
 	struct early *e;
 
 	while (p->sends.first)
@@ -634,21 +417,18 @@ static void partner_drop(struct bgdma_coll_group *g, struct partner *p)
 	while (p->recvs.first)
 		act_done(acts_take(&p->recvs), -ECANCELED);
 	if (p->into)
-		claimed = p->into;
+		acts_add(&claimed, p->into);
 	p->into = NULL;
 	p->arriving = NULL;
 	p->to = NULL;
 	while ((e = p->early)) {
 		if (e->claimed)
-			claimed = e->claimed;
+			acts_add(&claimed, e->claimed);
 		early_take(g, p, e);
-		if (e->is_long && long_refuse(g->coll, &e->rts))
-			refusal_add(g->coll, e);
-		else
-			free(e);
+		early_end(g->coll, e);
 	}
-	if (claimed)
-		act_done(claimed, -ECANCELED);
+	while (claimed.first)
+		act_done(acts_take(&claimed), -ECANCELED);
 }
 
 void pieces_drop(struct bgdma_coll_group *g)
