@@ -348,7 +348,8 @@ bgdma_endpoint_peer(const struct bgdma_endpoint *ep, uint32_t rank);
  * For modules that see to it that nobody's packets wait before a reception FIFO
  * that is full, and with them all that is behind them in their channel: if each
  * process has no more than so much in the data FIFO of another, it never is. A
- * packet takes its payload and at most 128 bytes.
+ * packet takes its payload and at most 128 bytes. All modules of an endpoint have it
+ * together: tagged messages keep to two thirds, collectives to the rest.
  *
  * Thread safety: any thread.
  * Return: bytes, of an endpoint with the same @data_bytes.

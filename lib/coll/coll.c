@@ -46,6 +46,7 @@ static void release(void *arg)
 	refusals_free(coll);
 	cards_free(coll);
 	free(coll->down);
+	free(coll->room);
 	free(coll);
 }
 
@@ -68,7 +69,7 @@ static int objects_create(struct bgdma_coll *coll)
 
 static int operations_register(struct bgdma_coll *coll)
 {
-	char give[BGDMA_OPERATION_NAME_MAX];
+	char give[BGDMA_OPERATION_NAME_MAX], room[BGDMA_OPERATION_NAME_MAX];
 	const struct {
 		const char *name;
 		uint32_t flags;
@@ -86,6 +87,8 @@ static int operations_register(struct bgdma_coll *coll)
 		{ "stop", 0, on_coll_stop, &coll->stop_id, BGDMA_COLLECTIVE },
 		{ give, BGDMA_OPERATION_CONTROL, on_coll_give, &coll->give_id,
 		  BGDMA_COLLECTIVE },
+		{ room, BGDMA_OPERATION_CONTROL, on_coll_room, &coll->room_id,
+		  BGDMA_COLLECTIVE },
 		/* As every RTS. */
 		{ "long", 0, on_coll_long, &coll->long_id, BGDMA_POINT_TO_POINT },
 	};
@@ -96,6 +99,8 @@ static int operations_register(struct bgdma_coll *coll)
 	/* Who would have another window is told so by the commit. */
 	snprintf(give, sizeof(give), "give, %u bytes for each member",
 		 credit_window(coll));
+	snprintf(room, sizeof(room), "room, %u bytes for each process",
+		 room_window(coll));
 	for (i = 0; !ret && i < sizeof(ops) / sizeof(ops[0]); i++) {
 		attr.name = ops[i].name;
 		attr.type = ops[i].type;
@@ -125,8 +130,9 @@ int bgdma_coll_create(struct bgdma_coll **collp, struct bgdma_endpoint *ep,
 	module.arg = coll;
 	(void)job;
 	coll->down = calloc(bgdma_endpoint_size(ep), sizeof(*coll->down));
+	coll->room = calloc(bgdma_endpoint_size(ep), sizeof(*coll->room));
 	coll->spare = group_new(coll);
-	if (coll->down && coll->spare)
+	if (coll->down && coll->room && coll->spare)
 		ret = cards_create(coll);
 	if (!ret)
 		ret = objects_create(coll);

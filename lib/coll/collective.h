@@ -150,18 +150,24 @@ int partner_find(struct bgdma_coll *coll, uint64_t word, uint32_t rank,
 		 struct bgdma_coll_group **group, uint32_t *number);
 
 /* credit.c */
-bgdma_packet_fn on_coll_give;
-/* What each member may have at each other; the same at all. */
+bgdma_packet_fn on_coll_give, on_coll_room;
+/* What each member may have at each other, and each process in its FIFO; the same at all. */
 uint32_t credit_window(const struct bgdma_coll *coll);
+uint32_t room_window(const struct bgdma_coll *coll);
 /* Whether a member has no more with us than he may. */
 bool credit_held(struct bgdma_coll_group *g, struct partner *p, uint64_t bytes);
-/* Whether there is credit, and take it. @oldest: for the oldest collective. */
+/* Whether there is credit, and room, and take it. @oldest: for the oldest collective. */
 bool credit_take(struct bgdma_coll_group *g, struct partner *p, uint64_t bytes,
 		 bool oldest);
+/* It could not be sent. */
+void credit_put(struct bgdma_coll_group *g, struct partner *p, uint64_t bytes);
 /* A message that somebody waited for is there: its bytes are his again. */
 void credit_owe(struct bgdma_coll_group *g, uint32_t number, uint64_t bytes);
 /* Give back what could not be given before. */
 void credit_again(struct bgdma_coll_group *g);
+/* A message was looked at, whatever becomes of it: its room is its sender's again. */
+void room_owe(struct bgdma_coll *coll, uint32_t rank, uint64_t bytes);
+void room_again(struct bgdma_coll *coll);
 
 /* fail.c: something of the group found no room, and is tried again. */
 void coll_late(struct bgdma_coll_group *g);

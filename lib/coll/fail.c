@@ -371,9 +371,10 @@ static int all_late_work(struct bgdma_coll *coll)
 	if (bgdma_likely(!coll->late))
 		return 0;
 	coll->late = false;
+	room_again(coll);
 	for (g = coll->groups; g; g = g->next)
 		all &= late_work(g);
-	return all ? 1 : -EAGAIN;
+	return all && !coll->owing ? 1 : -EAGAIN;
 }
 
 int coll_work(void *arg)

@@ -174,6 +174,15 @@ struct bgdma_coll_group {
 	struct direct direct;
 };
 
+/*
+ * In reception FIFOs, of all groups.
+ * @used: of another process's, by what it has not looked at yet
+ * @owed: of ours, to be given back to it
+ */
+struct room {
+	uint32_t used, owed;
+};
+
 struct bgdma_coll {
 	struct bgdma_endpoint *ep;
 	struct bgdma_inj_fifo *fifo;
@@ -181,7 +190,7 @@ struct bgdma_coll {
 	struct bgdma_coll_group *groups;
 	struct bgdma_coll_group *spare;	/* where there is no memory for another */
 	uint32_t ready_id, gone_id, card_id;
-	uint32_t piece_id, long_id, give_id, stop_id;
+	uint32_t piece_id, long_id, give_id, stop_id, room_id;
 	struct cards cards[2];	/* by the last bit of the split's serial */
 	struct ahead *ahead;	/* by rank */
 	uint32_t splits;
@@ -190,7 +199,9 @@ struct bgdma_coll {
 	bool open;		/* the queue, to the job */
 	bool *down;		/* by rank */
 	uint32_t telling;	/* groups that have to say that they gave up */
-	bool late;		/* some group is */
+	bool late;		/* some group is, or owes room */
+	struct room *room;	/* by rank */
+	bool owing;		/* some of it could not be given back */
 	struct early *refusals;	/* that there was no memory for */
 	bool refusing;		/* nor for one of a packet, which is offered again */
 	uint32_t moving;	/* rendezvous that members began */

@@ -217,9 +217,9 @@ static int long_match(struct partner *p, struct act *act,
 	return ret;
 }
 
-int on_coll_long(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+static int long_look(struct bgdma_coll *coll, uint32_t rank,
+		     const struct bgdma_packet *packet)
 {
-	struct bgdma_coll *coll = arg;
 	struct bgdma_coll_group *g;
 	struct bgdma_rts rts;
 	struct partner *p;
@@ -254,6 +254,15 @@ int on_coll_long(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	return long_refuse(coll, &rts);
 }
 
+int on_coll_long(void *arg, uint32_t rank, const struct bgdma_packet *packet)
+{
+	int ret = long_look(arg, rank, packet);
+
+	if (ret != -EAGAIN)
+		room_owe(arg, rank, 0);
+	return ret;
+}
+
 /* ---- What goes ---------------------------------------------------------- */
 
 static void sent_long(struct act *act)
@@ -273,7 +282,6 @@ int long_send(struct act *act)
 		.data = act->apart ? act->apart : (void *)(uintptr_t)act->from,
 		.done = long_done, .arg = act, .id = &act->id,
 	};
-	uint32_t used = p->used;
 	int ret;
 
 	if (!credit_take(g, p, 0, is_oldest(act)))
@@ -289,7 +297,7 @@ int long_send(struct act *act)
 		sent_long(act);
 		return 0;
 	}
-	p->used = used;
+	credit_put(g, p, 0);
 	if (short_of_room(act, ret))
 		ret = -EAGAIN;
 	if (ret == -EAGAIN)

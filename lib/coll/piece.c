@@ -227,6 +227,8 @@ int on_coll_piece(void *arg, uint32_t rank, const struct bgdma_packet *packet)
 	uint32_t number;
 	int ret;
 
+	if (packet->flags & (BGDMA_PACKET_LAST | BGDMA_PACKET_ERROR))
+		room_owe(arg, rank, packet->msg_length);
 	ret = partner_find(arg, bgdma_packet_word(packet), rank, &g, &number);
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
@@ -293,14 +295,13 @@ static int short_send(struct act *act)
 		.dest = g->member[act->peer], .word = act->request->word,
 		.length = act->bytes, .data = act->from,
 	};
-	uint32_t used = p->used;
 	int ret;
 
 	if (!credit_take(g, p, act->bytes, is_oldest(act)))
 		return -EAGAIN;
 	ret = bgdma_endpoint_send(g->coll->ep, &attr);
 	if (ret)
-		p->used = used;
+		credit_put(g, p, act->bytes);
 	if (ret == -EAGAIN)
 		coll_late(g);
 	return ret;

@@ -37,6 +37,7 @@ static uint64_t at_least(uint64_t value, uint64_t least)
 	return value < least ? least : value;
 }
 
+/* The rest of our share of the FIFO is for collectives, see lib/coll/credit.c. */
 void window_make(struct bgdma_msg *msg)
 {
 	uint64_t announced = msg->attr.announced / msg->size, part;
@@ -44,7 +45,7 @@ void window_make(struct bgdma_msg *msg)
 
 	window->memory = at_least(msg->attr.unexpected_bytes / msg->size,
 				  MESSAGES_MIN * MESSAGE_COST);
-	window->fifo = at_least(bgdma_endpoint_share(msg->ep),
+	window->fifo = at_least(bgdma_endpoint_share(msg->ep) / 3 * 2,
 				MESSAGES_MIN * MESSAGE_COST);
 	announced = at_least(announced, MESSAGES_MIN);
 	window->announced = announced < ANNOUNCED_MAX ? (uint32_t)announced :
