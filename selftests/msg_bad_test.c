@@ -533,7 +533,7 @@ static int liar(uint32_t rank, uint32_t size, void *arg)
 	(void)arg;
 	if (rank == 1) {
 		require_is(0, liar_open(&m, "eager, 65536 bytes for each peer",
-					"rts, 32768 and 520192 bytes for each peer",
+					"rts, 32768 and 346794 bytes for each peer",
 					id));
 		for (i = 0; i < LIES; i++)
 			require_is(0, lie(&m, id[EAGER], 1, 1000));
