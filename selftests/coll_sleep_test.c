@@ -102,9 +102,10 @@ static int one_dies(uint32_t rank, uint32_t size, void *arg)
 
 /* What was put for CUT stands before all else that is put. */
 static int goes_on(struct bgdma_coll_group *all, struct bgdma_coll_group *two,
-		   struct bgdma_collective *what)
+		   const struct bgdma_collective *what)
 {
 	struct bgdma_coll_request *r[TURNS], *stays;
+	struct bgdma_collective of_two = *what;
 	uint64_t x[TURNS] = { 0 };
 	uint32_t i;
 
@@ -112,8 +113,8 @@ static int goes_on(struct bgdma_coll_group *all, struct bgdma_coll_group *two,
 	require_is(0, bgdma_coll_start(all, what, &stays));
 	slept = 0;
 	for (i = 0; i < TURNS; i++) {
-		what->out = &x[i];
-		require_is(0, bgdma_coll_start(two, what, &r[i]));
+		of_two.out = &x[i];
+		require_is(0, bgdma_coll_start(two, &of_two, &r[i]));
 	}
 	place(0, 2);
 	/* There are two boxes. */
@@ -137,7 +138,7 @@ static int one_is_cut(uint32_t rank, uint32_t size, void *arg)
 {
 	struct bgdma_coll_group *all, *two;
 	struct caller c = { 0 };
-	uint64_t x;
+	uint64_t x = rank;
 	struct bgdma_collective what = {
 		.kind = BGDMA_ALLREDUCE, .algorithm = BGDMA_DIRECT,
 		.op = &sum_u64, .count = 1, .out = &x,
