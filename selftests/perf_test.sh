@@ -69,22 +69,6 @@ ended_by() {	# SIGNAL CODE MEASUREMENT
 bgdma partition add perf dims 4x1x1
 ended_by TERM 143 sys && ended_by HUP 129 barrier && [ "$(folders)" = "$before" ]
 result "one that is ended leaves nothing behind"
-
-# It is about to measure what nodes of a partition of its own take.
-bgdma-perf idle >/dev/null 2>&1 &
-left=600
-until bgdma partition show perf-idle >/dev/null 2>&1; do
-	left=$((left - 1))
-	[ $left -gt 0 ] || break
-	sleep 0.1
-done
-kill $!
-wait $!
-[ $? -eq 143 ] && ! bgdma partition show perf-warm >/dev/null 2>&1 &&
-	! bgdma partition show perf-idle >/dev/null 2>&1 &&
-	[ ! -d /sys/kernel/tracing/instances/bgdma-perf ]
-result "nor does one that traces and has partitions of its own"
-
 ended_by KILL 137 barrier
 result "nothing of one that is killed goes on"
 bgdma partition del perf
