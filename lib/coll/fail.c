@@ -126,6 +126,14 @@ static int told_flush(struct bgdma_coll_group *g)
 		if (left < 0)
 			left = 0;
 	} while (ret == -EINTR && left);
+	if (bgdma_unlikely(ret == -ETIMEDOUT)) {
+		/* What was put is waited for no more: nobody may come back to this. */
+		bgdma_endpoint_lock(ep);
+		g->stop_until = 0;
+		if (g->stopped)
+			stop_tell(g);
+		bgdma_endpoint_unlock(ep);
+	}
 	do {
 		ret = bgdma_endpoint_flush(ep, left);
 		left = end - coll_now_ns();

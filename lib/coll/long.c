@@ -11,8 +11,9 @@
 
 /*
  * What one rendezvous takes another gives back: it is tried again, now and then, until
- * there is none. One that we have accepted ends whatever we do. But to be accepted what
- * the oldest has to send waits for none of later ones, which may wait for it.
+ * there is none. One that we have accepted ends whatever we do. But what we have
+ * announced ends when the other accepts it, who may wait likewise: so to accept waits for
+ * none of these, nor does what the oldest has to send for later ones.
  */
 static bool short_of_room(const struct act *act, int error)
 {
@@ -20,8 +21,8 @@ static bool short_of_room(const struct act *act, int error)
 
 	if (error != -ENOMEM && error != -ENOSPC && error != -ENOBUFS)
 		return false;
-	if (r->group->coll->accepted)
-		return true;
+	if (r->group->coll->accepted || act->kind == ACT_RECV)
+		return r->group->coll->accepted;
 	return is_oldest(act) ? r->moving : r->group->coll->moving;
 }
 

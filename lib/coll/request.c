@@ -201,6 +201,9 @@ int bgdma_coll_start_sized(struct bgdma_coll_group *g,
 	*request = NULL;
 	bgdma_endpoint_lock(ep);
 	ret = request_start(g, &w, request);
+	/* Who sleeps for progress does not know of what is to be tried again. */
+	if (bgdma_unlikely(g->coll->late))
+		bgdma_endpoint_wake(ep);
 	bgdma_endpoint_unlock(ep);
 	return bgdma_likely(!ret || ret == -EINVAL) ? ret : group_over(g, ret);
 }
