@@ -13,8 +13,9 @@
 
 /*
  * Nobody here can wait for the group to give something back. So it may be beyond its
- * limit, as with what arrives at sockets: the group's next call that allocates pays. But
- * not into what the machine keeps for others.
+ * limit, as with what arrives at sockets: the group's next call that allocates pays. For
+ * that it is __GFP_HIGH, which may take half of what a zone has left at its lowest, but not
+ * what the kernel keeps for who frees memory.
  */
 #define BGDMA_GFP_CTX	(GFP_NOWAIT | __GFP_HIGH | __GFP_NOMEMALLOC | \
 			 __GFP_ACCOUNT | __GFP_NOWARN)

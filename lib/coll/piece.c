@@ -67,8 +67,7 @@ static struct early *early_find(struct partner *p, uint64_t word)
 	return e;
 }
 
-void early_take(struct bgdma_coll_group *g, struct partner *p,
-		       struct early *e)
+void early_take(struct bgdma_coll_group *g, struct partner *p, struct early *e)
 {
 	struct early **link = &p->early, *before = NULL;
 

@@ -228,7 +228,7 @@ static void protect(struct bgdma_window *window)
 	(void)mprotect(traps[window->trap].addr, window->attr.length, rights);
 }
 
-/* Its own process may access it: what cannot be opened now is tried again. */
+/* Its own process may access it: what cannot be opened now is, while there is the window. */
 static void unprotect(struct bgdma_window *window)
 {
 	window->closed = mprotect(traps[window->trap].addr, window->attr.length,

@@ -210,7 +210,7 @@ void idle(void)
 /* What there is of it: whatever ended the measurement. */
 void idle_leave(void)
 {
-	if (rmdir(TRACING) && errno != ENOENT)
+	if (!access(TRACING, F_OK) && rmdir(TRACING))
 		fprintf(stderr, "bgdma-perf: " TRACING " is left: %s\n", strerror(errno));
 	if (system("for name in " WARM " " IDLE "; do "
 		   "if bgdma partition show $name >/dev/null 2>&1; then "
