@@ -9,12 +9,16 @@
 
 #define TURNS	20U
 
-/* @made: how often the operator was asked; @result: of its test of the first request */
+/*
+ * @made: how often the operator was asked in this turn; @result: of its test of the first
+ * request
+ */
 struct user {
 	struct caller c;
 	struct bgdma_coll_request *first, *second;
 	uint32_t made;
 	int result[2];
+	uint64_t x, y;
 };
 
 FIXTURE(coll) {
@@ -101,7 +105,35 @@ static void ends_and_adds(void *arg, const void *in, void *inout,
 	add(in, inout, count);
 }
 
-/* Both of the other's parts are there when the first one ends: so does the next, in it. */
+/* What node 0 waits for is there when it looks. */
+static int two_begin(struct user *u, struct bgdma_collective *what, uint32_t rank)
+{
+	u->made = 0;
+	u->x = rank;
+	u->y = rank + 10;
+	what->out = &u->x;
+	require_is(0, bgdma_coll_start(u->c.group, what, &u->first));
+	if (rank)
+		require(until(bgdma_endpoint_progress(u->c.m.ep, 0) >= 0 &&
+			      u->made == 1));
+	what->out = &u->y;
+	return bgdma_coll_start(u->c.group, what, &u->second);
+}
+
+static int two_end(struct user *u)
+{
+	require(until(u->made == 2 ||
+		      bgdma_endpoint_progress(u->c.m.ep, 0) < 0));
+	require_is(-EAGAIN, u->result[0]);
+	require_is(0, u->result[1]);
+	require(!u->first);
+	require_is(0, bgdma_coll_request_wait(&u->second, BGDMA_SLEEP,
+					      (int64_t)PATIENCE_NS));
+	require_is(1, u->x);
+	require_is(21, u->y);
+	return 0;
+}
+
 static int own_ends(uint32_t rank, uint32_t size, void *arg)
 {
 	struct user u = { 0 };
@@ -111,28 +143,21 @@ static int own_ends(uint32_t rank, uint32_t size, void *arg)
 		.kind = BGDMA_ALLREDUCE, .algorithm = BGDMA_DIRECT, .op = &op,
 		.count = 1,
 	};
-	uint64_t x = rank, y = rank + 10;
+	uint32_t i, nested = 0;
 
 	(void)arg;
 	require_is(0, open_world(&u));
-	what.out = &x;
-	require_is(0, bgdma_coll_start(u.c.group, &what, &u.first));
-	if (rank)
-		require(until(bgdma_endpoint_progress(u.c.m.ep, 0) >= 0 &&
-			      u.made == 1));
-	what.out = &y;
-	require_is(0, bgdma_coll_start(u.c.group, &what, &u.second));
-	place(0, size);
-	/* What was put has landed. */
-	usleep(1000);
-	require(until(bgdma_endpoint_progress(u.c.m.ep, 0) >= 0 && u.made == 2));
-	require_is(-EAGAIN, u.result[0]);
-	require_is(0, u.result[1]);
-	require(!u.first);
-	require_is(0, bgdma_coll_request_wait(&u.second, BGDMA_SLEEP,
-					      (int64_t)PATIENCE_NS));
-	require_is(1, x);
-	require_is(21, y);
+	for (i = 1; i <= TURNS; i++) {
+		require_is(0, two_begin(&u, &what, rank));
+		place(0, i * size);
+		/* Time for what was put to land. */
+		usleep(1000);
+		require(bgdma_endpoint_progress(u.c.m.ep, 0) >= 0);
+		nested += u.made == 2;
+		require_is(0, two_end(&u));
+	}
+	/* The second has ended within the end of the first. */
+	require(rank || nested);
 	return caller_close(&u.c);
 }
 
