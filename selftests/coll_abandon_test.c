@@ -144,7 +144,7 @@ TEST_F(coll, a_long_message_that_was_accepted)
 		.kind = BGDMA_BROADCAST, .root = 1, .bytes = LONG,
 	}, .cut = true };
 
-	links_hasty();
+	setenv("BGDMA_TEST_LINKS", "1", 1);
 	partition_new("2x1x1", "");
 	EXPECT_TRUE(job_run(2, gives_up, &g, -1));
 }
