@@ -107,7 +107,7 @@ TEST_F_TIMEOUT(fault, who_is_first_leaves_no_threads, 300)
 	struct account before;
 
 	if (!faults_last())
-		SKIP(return, "this kernel cannot tell threads apart");
+		SKIP(return, "needs failslab for one task alone");
 	ASSERT_TRUE(idle(&before));
 	for (a->n = 1; a->n < FAULTS_MAX; a->n++) {
 		ASSERT_EQ(0, in_child(attach, a));
@@ -184,7 +184,7 @@ TEST_F_TIMEOUT(fault, the_first_partition_with_links, 120)
 
 	ASSERT_TRUE(idle(&before));
 	if (!fault_module(0))
-		SKIP(return, "this kernel cannot tell by the stack");
+		SKIP(return, "needs failslab by the stack of who asks");
 	EXPECT_EQ(-ENOMEM, linked_without("bgdma_engine_get", &before));
 	EXPECT_EQ(0, threads());
 	EXPECT_EQ(-ENOMEM, linked_without("bgdma_voice_new", &before));

@@ -583,7 +583,7 @@ TEST_F_TIMEOUT(fault, every_call, 600)
 TEST_F_TIMEOUT(fault, every_call_while_memory_is_out, 600)
 {
 	if (!faults_last())
-		SKIP(return, "this kernel cannot tell threads apart");
+		SKIP(return, "needs failslab for one task alone");
 	/* That has an array of more than a page: vmalloc() complains aloud. */
 	EXPECT_TRUE(every_call(call_pin_much));
 }
@@ -612,7 +612,7 @@ TEST_F_TIMEOUT(fault, a_handle_needs_memory, 120)
 	unsigned int i;
 
 	if (!faults_last())
-		SKIP(return, "this kernel cannot tell threads apart");
+		SKIP(return, "needs failslab for one task alone");
 	for (i = 1; i < SLOTS; i++)
 		must(call_alloc_page());
 	EXPECT_EQ(SLOTS - 1, BGDMA_HANDLE_SLOT(w.id));

@@ -102,6 +102,19 @@ static int synchronize(struct life *l)
 	return ret ? ret : bgdma_window_free(l->window);
 }
 
+/* In an epoch of its own, which ends in any case. */
+static int put_locked(struct bgdma_window *window, const struct bgdma_access_attr *a)
+{
+	int ret, unlocked;
+
+	ret = bgdma_window_lock(window, 0, BGDMA_EPOCH_EXCLUSIVE);
+	if (ret)
+		return ret;
+	ret = bgdma_window_put(window, 0, a);
+	unlocked = bgdma_window_unlock(window, 0);
+	return ret ? ret : unlocked;
+}
+
 /* A window whose memory comes and goes. */
 static int attach(struct life *l)
 {
@@ -111,20 +124,14 @@ static int attach(struct life *l)
 		.at = (uintptr_t)memory,
 	};
 	struct bgdma_window *window;
-	int ret, unlocked;
+	int ret;
 
 	ret = bgdma_window_create(l->rma, &(struct bgdma_window_attr){
 			.dynamic = true }, &window);
 	if (!ret)
 		ret = bgdma_window_attach(window, memory, sizeof(memory));
 	if (!ret)
-		ret = bgdma_window_lock(window, 0, BGDMA_EPOCH_EXCLUSIVE);
-	if (ret)
-		return ret;
-	ret = bgdma_window_put(window, 0, &a);
-	unlocked = bgdma_window_unlock(window, 0);
-	if (!ret)
-		ret = unlocked;
+		ret = put_locked(window, &a);
 	if (!ret)
 		ret = bgdma_window_detach(window, memory);
 	return ret ? ret : bgdma_window_free(window);
@@ -333,19 +340,13 @@ static int trap(struct life *l)
 		.local = { l->region, 0 }, .length = 64,
 	};
 	struct bgdma_window *window;
-	int ret, unlocked;
+	int ret;
 
 	ret = bgdma_window_create(l->rma, &(struct bgdma_window_attr){
 			.addr = memory, .length = sizeof(memory),
 			.trap = BGDMA_TRAP_ALL }, &window);
 	if (!ret)
-		ret = bgdma_window_lock(window, 0, BGDMA_EPOCH_EXCLUSIVE);
-	if (ret)
-		return ret;
-	ret = bgdma_window_put(window, 0, &a);
-	unlocked = bgdma_window_unlock(window, 0);
-	if (!ret)
-		ret = unlocked;
+		ret = put_locked(window, &a);
 	return ret ? ret : bgdma_window_free(window);
 }
 
