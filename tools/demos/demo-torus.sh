@@ -63,16 +63,19 @@ square() {
 	edge 0 1 across && edge 2 3 across && edge 0 2 along && edge 1 3 along
 }
 
-# Each edge has an end at one of two corners.
+# Each edge has an end at one of two corners. A dumpcap for each: one of several devices
+# has threads, and may abort when it is to stop, with packets that it has not written.
 capture() {
 	for rank in 0 3; do
-		to=$BGDMA_CAPTURE/corner$rank.pcapng
-		on $rank dumpcap -q -B 32 -i across -i along \
-			-f "ether proto 0x88b5" -w "$to" 2>"$dir/dumpcap" &
-		captures="$captures $!"
-		until [ -s "$to" ]; do
-			kill -0 $! || { cat "$dir/dumpcap"; return 1; }
-			sleep 0.1
+		for device in across along; do
+			to=$BGDMA_CAPTURE/corner$rank-$device.pcapng
+			on $rank dumpcap -q -B 32 -i $device \
+				-f "ether proto 0x88b5" -w "$to" 2>"$dir/dumpcap" &
+			captures="$captures $!"
+			until [ -s "$to" ]; do
+				kill -0 $! || { cat "$dir/dumpcap"; return 1; }
+				sleep 0.1
+			done
 		done
 	done
 }
