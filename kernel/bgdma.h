@@ -202,16 +202,20 @@ struct bgdma_fault {
  * struct bgdma_counter - the kernel's side of a counter
  * @grants: who may move it from outside
  * @eventfd: where hits and errors go, when enabled
+ * @freed: if @warm: grace period that has to pass before it is used again
  * @gen: last generation given by the kernel
  * @flags: BGDMA_COUNTER_*
  * @used: allocated; written under ctx.lock
+ * @warm: it was used before, and slices may not have ended that found it then
  */
 struct bgdma_counter {
 	struct bgdma_grants __rcu *grants;
 	struct bgdma_eventfd __rcu *eventfd;
+	unsigned long freed;
 	u16 gen;
 	u8 flags;
 	bool used;
+	bool warm;
 };
 
 /**
@@ -305,7 +309,6 @@ bool bgdma_counters_peer_down(struct bgdma_ctx *ctx,
  * @regions: by slot; xa_lock, read under RCU
  * @region_next: slot to try next
  * @region_gen: generation of the slots given out in this round
- * @counters_freed: grace period that has to pass before slots are used again
  * @n_regions: those that the engine finds; written under @map_lock
  * @region_bytes: of all of them; likewise
  * @regions_serial: a new one of all contexts when a region is freed; as @inj
@@ -382,7 +385,6 @@ struct bgdma_ctx {
 	struct xarray regions;
 	u32 region_next;
 	u32 region_gen;
-	unsigned long counters_freed;
 	u32 n_regions;
 	u64 regions_serial;
 	u64 region_bytes;

@@ -40,6 +40,30 @@ static void bgdma_counter_reset(struct bgdma_ctx *ctx, unsigned int kind,
 	smp_store_release(&cell->lease_gen, c->gen);
 }
 
+/* Slices that found its former use are over. */
+static bool bgdma_counter_is_cold(struct bgdma_counter *c)
+{
+	if (c->warm && poll_state_synchronize_rcu(c->freed))
+		c->warm = false;
+	return !c->warm;
+}
+
+/* The first of so many free ones in a row; or as many as there are: there are none. */
+static u32 bgdma_counters_find(struct bgdma_ctx *ctx, unsigned int kind,
+			       u32 count, bool cold)
+{
+	u32 i, run = 0;
+
+	for (i = 0; i < ctx->n_ctr[kind]; i++) {
+		struct bgdma_counter *c = &ctx->counters[kind][i];
+
+		run = c->used || (cold && !bgdma_counter_is_cold(c)) ? 0 : run + 1;
+		if (run == count)
+			return i + 1 - count;
+	}
+	return i;
+}
+
 /**
  * bgdma_counter_alloc() - allocate counters in a row
  * @ctx: owner
@@ -51,7 +75,7 @@ static void bgdma_counter_reset(struct bgdma_ctx *ctx, unsigned int kind,
 int bgdma_counter_alloc(struct bgdma_ctx *ctx, struct bgdma_counter_alloc *arg)
 {
 	unsigned int kind = arg->kind - BGDMA_KIND_INJ_COUNTER;
-	u32 first, run = 0;
+	u32 first, i;
 
 	lockdep_assert_held(&ctx->lock);
 	if (kind > 1 || (arg->flags & ~BGDMA_COUNTER_NO_UNDERFLOW) || arg->resv)
@@ -59,21 +83,22 @@ int bgdma_counter_alloc(struct bgdma_ctx *ctx, struct bgdma_counter_alloc *arg)
 	if (!arg->count)
 		return -EINVAL;
 
-	for (first = 0; first < ctx->n_ctr[kind]; first++) {
-		run = ctx->counters[kind][first].used ? 0 : run + 1;
-		if (run == arg->count)
-			break;
-	}
-	if (run != arg->count)
+	/* Who frees one and takes another does not wait for the former's slices. */
+	first = bgdma_counters_find(ctx, kind, arg->count, true);
+	if (first == ctx->n_ctr[kind])
+		first = bgdma_counters_find(ctx, kind, arg->count, false);
+	if (first == ctx->n_ctr[kind])
 		return -ENOSPC;
-	/* Slices that found the former use of these slots are over. */
-	cond_synchronize_rcu(ctx->counters_freed);
 
-	arg->first = first + 1 - run;
-	for (; run; run--, first--) {
-		bgdma_counter_reset(ctx, kind, first, arg->flags);
-		WRITE_ONCE(ctx->counters[kind][first].used, true);
+	for (i = first; i < first + arg->count; i++) {
+		struct bgdma_counter *c = &ctx->counters[kind][i];
+
+		if (!bgdma_counter_is_cold(c))
+			cond_synchronize_rcu(c->freed);
+		bgdma_counter_reset(ctx, kind, i, arg->flags);
+		WRITE_ONCE(c->used, true);
 	}
+	arg->first = first;
 	return 0;
 }
 
@@ -112,8 +137,9 @@ int bgdma_counter_free(struct bgdma_ctx *ctx,
 		bgdma_grants_drop(&c->grants);
 		bgdma_eventfd_drop(&c->eventfd);
 		bgdma_counter_forget(ctx, kind, i);
+		c->freed = get_state_synchronize_rcu();
+		c->warm = true;
 	}
-	ctx->counters_freed = get_state_synchronize_rcu();
 	/* Whoever waits for one of them sees that it is gone. */
 	wake_up_poll(&ctx->wq, EPOLLIN | EPOLLRDNORM);
 	return 0;

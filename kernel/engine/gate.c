@@ -259,11 +259,20 @@ bgdma_gate_alloc(struct bgdma_ctx *ctx, struct bgdma_region *region, u32 count)
 	return gate;
 }
 
-/* Slices that know of no gate yet count as inside until they are over. */
+/*
+ * Slices that know of no gate yet count as inside until they are over. There are none
+ * where nobody but the owner was ever let in, whom a gate keeps out of nothing: who
+ * finds a grant later, which is before he looks for the gate, finds that, too.
+ */
 static void bgdma_gate_publish(struct bgdma_region *region,
 			       struct bgdma_region_gate *gate)
 {
 	gate->users++;
+	if (!rcu_access_pointer(region->grants)) {
+		/* All of the gate before it is seen, and it before any grant. */
+		smp_store_release(&region->gate, gate);
+		return;
+	}
 	spin_lock(&gate->lock);
 	gate->inside++;
 	spin_unlock(&gate->lock);
@@ -296,7 +305,7 @@ static int bgdma_gate_share(struct bgdma_ctx *ctx, struct bgdma_region *region,
  * @ctx: owner
  * @arg: BGDMA_IOC_GATE's
  *
- * Context: ctx.lock held; waits for slices that know of no gate.
+ * Context: ctx.lock held; waits for slices that know of no gate, if there may be any.
  * Return: 0 or the negative errno that the ioctl documents.
  */
 int bgdma_gate_create(struct bgdma_ctx *ctx, const struct bgdma_gate *arg)
