@@ -272,6 +272,68 @@ TEST(dp4_the_endpoints_thread_hears_of_more_than_another_took)
 	EXPECT_TRUE(job_run(2, taken_by_another, NULL, -1));
 }
 
+/* ---- Who comes to an endpoint that another thread has nearly always ------- */
+
+#define TURNS_MAX	5000	/* of one that leaves off for no one */
+#define TURNS_OK	100	/* of some ms each */
+
+struct hog {
+	struct bgdma_endpoint *ep;
+	uint32_t turns;
+	int stop;
+};
+
+static bool is_taken_long(void *arg)
+{
+	struct hog *hog = arg;
+
+	usleep(1000);
+	__atomic_add_fetch(&hog->turns, 1, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+static void *hog_it(void *arg)
+{
+	struct hog *hog = arg;
+
+	while (!load(&hog->stop) && load(&hog->turns) < TURNS_MAX)
+		must(bgdma_endpoint_wait_until(hog->ep, is_taken_long, hog,
+					       BGDMA_SLEEP, 0));
+	return NULL;
+}
+
+static int let_in(uint32_t rank, uint32_t size, void *arg)
+{
+	struct hog hog = { 0 };
+	uint32_t turns, i;
+	pthread_t thread;
+	struct member m;
+
+	(void)rank;
+	(void)size;
+	(void)arg;
+	require_is(0, member_open(&m, &(struct bgdma_endpoint_attr){
+			.threads = BGDMA_THREADS_MANY }));
+	require_is(0, member_commit(&m, NULL, 0, NULL));
+	hog.ep = m.ep;
+	require_is(0, pthread_create(&thread, NULL, hog_it, &hog));
+	for (i = 0; i < 10; i++) {
+		turns = load(&hog.turns);
+		require(until(load(&hog.turns) > turns));
+		bgdma_endpoint_wake(m.ep);
+		require(load(&hog.turns) - turns < TURNS_OK);
+	}
+	store(&hog.stop, 1);
+	require_is(0, pthread_join(thread, NULL));
+	return member_close(&m);
+}
+
+TEST(sys_a_thread_is_let_in_that_others_are_faster_than)
+{
+	partition_new("1x1x1", "");
+	EXPECT_TRUE(job_run(1, let_in, NULL, -1));
+}
+
 /* Several endpoints with a thread each, and no locks. */
 static int own_endpoints(uint32_t rank, uint32_t size, void *arg)
 {

@@ -53,7 +53,8 @@ enum bgdma_progress {
 /**
  * enum bgdma_threads - who may call
  * @BGDMA_THREADS_ONE: one thread at a time; no locks
- * @BGDMA_THREADS_MANY: any thread at any time
+ * @BGDMA_THREADS_MANY: any thread at any time; none is kept out for long by others
+ *	that call all the time
  */
 enum bgdma_threads {
 	BGDMA_THREADS_ONE	= 0,

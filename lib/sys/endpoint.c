@@ -180,27 +180,6 @@ static int fifos_create(struct bgdma_endpoint *ep)
 	return ret ? ret : words_create(ep);
 }
 
-static int lock_create(struct bgdma_endpoint *ep)
-{
-	pthread_mutexattr_t mutex;
-	pthread_condattr_t cond;
-	int ret;
-
-	pthread_mutexattr_init(&mutex);
-	pthread_mutexattr_settype(&mutex, PTHREAD_MUTEX_RECURSIVE);
-	pthread_condattr_init(&cond);
-	pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
-	ret = -pthread_mutex_init(&ep->lock, &mutex);
-	if (!ret) {
-		ret = -pthread_cond_init(&ep->handled_cond, &cond);
-		if (ret)
-			pthread_mutex_destroy(&ep->lock);
-	}
-	pthread_condattr_destroy(&cond);
-	pthread_mutexattr_destroy(&mutex);
-	return ret;
-}
-
 /* Not its address, which another may have later. */
 static uint64_t serial_new(void)
 {
@@ -226,7 +205,7 @@ int bgdma_endpoint_create_sized(struct bgdma_endpoint **epp,
 	queue_init(&ep->ended);
 	queue_init(&ep->parked);
 	queue_init(&ep->suspects);
-	ret = lock_create(ep);
+	ret = fair_init(&ep->lock);
 	if (ret) {
 		free(ep);
 		return ret;
@@ -318,8 +297,7 @@ void bgdma_endpoint_destroy(struct bgdma_endpoint *ep)
 	pool_destroy(&ep->pool[BGDMA_RECEPTION]);
 	wake_destroy(ep);
 	registry_free(ep);
-	pthread_cond_destroy(&ep->handled_cond);
-	pthread_mutex_destroy(&ep->lock);
+	fair_destroy(&ep->lock);
 	free(ep->channel);
 	for (i = 0; ep->peer && i < ep->size; i++)
 		free(ep->peer[i].stops);

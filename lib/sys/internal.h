@@ -17,6 +17,7 @@
 #include "../code.h"
 #include "../inside.h"
 #include "counters.h"
+#include "fair.h"
 #include "outage.h"
 #include "request.h"
 
@@ -272,11 +273,10 @@ struct bgdma_endpoint {
 	struct words words;
 
 	bool many;		/* the lock is needed */
-	pthread_mutex_t lock;	/* protects all; recursive, for callbacks */
-	pthread_cond_t handled_cond;
+	struct fair_mutex lock;	/* protects all; recursive, for callbacks */
 	uint64_t handled;	/* packets and events */
 	uint64_t serial;	/* no other endpoint has it */
-	unsigned int followers;	/* in handled_cond */
+	unsigned int followers;	/* sleep until somebody else has handled something */
 	bool inside;		/* a callback runs */
 	bool data_first;	/* the last budget went to control packets */
 	bool sleeping;		/* somebody sleeps in the kernel for all */
@@ -293,13 +293,13 @@ struct bgdma_endpoint {
 static inline void endpoint_lock(struct bgdma_endpoint *ep)
 {
 	if (ep->many)
-		pthread_mutex_lock(&ep->lock);
+		fair_lock(&ep->lock);
 }
 
 static inline void endpoint_unlock(struct bgdma_endpoint *ep)
 {
 	if (ep->many)
-		pthread_mutex_unlock(&ep->lock);
+		fair_unlock(&ep->lock);
 }
 
 /* endpoint.c */

@@ -526,7 +526,7 @@ static void *progress_thread(void *arg)
 
 	endpoint_lock(ep);
 	while (!ep->stop && ep->state != STATE_COMMITTED)
-		pthread_cond_wait(&ep->handled_cond, &ep->lock);
+		(void)fair_sleep(&ep->lock, INT64_MAX);
 	while (!ep->stop) {
 		ret = progress_locked(ep, 0);
 		if (ret < 0)
@@ -544,7 +544,7 @@ static void *progress_thread(void *arg)
 	}
 	/* Who waits must see for himself that there is no more progress. */
 	ep->threaded = false;
-	pthread_cond_broadcast(&ep->handled_cond);
+	fair_wake(&ep->lock);
 	endpoint_unlock(ep);
 	return NULL;
 }
@@ -591,7 +591,7 @@ void progress_begin(struct bgdma_endpoint *ep, bool committed)
 	endpoint_lock(ep);
 	if (committed)
 		ep->state = STATE_COMMITTED;
-	pthread_cond_broadcast(&ep->handled_cond);
+	fair_wake(&ep->lock);
 	endpoint_unlock(ep);
 	if (!committed)
 		progress_stop(ep);
@@ -603,7 +603,7 @@ void progress_stop(struct bgdma_endpoint *ep)
 		return;
 	endpoint_lock(ep);
 	ep->stop = true;
-	pthread_cond_broadcast(&ep->handled_cond);
+	fair_wake(&ep->lock);
 	sleeper_wake(ep);
 	endpoint_unlock(ep);
 	pthread_join(ep->thread, NULL);

@@ -64,7 +64,7 @@ void nap_ask(struct bgdma_endpoint *ep)
 void waiters_wake(struct bgdma_endpoint *ep)
 {
 	if (ep->followers)
-		pthread_cond_broadcast(&ep->handled_cond);
+		fair_wake(&ep->lock);
 	if (!ep->threaded)
 		sleeper_wake(ep);
 }
@@ -158,7 +158,7 @@ int kernel_sleep(struct bgdma_endpoint *ep, int64_t timeout_ns)
 		(void)eventfd_read(ep->wake_fd, &ignored);
 	/* Somebody else has to sleep in our place when we are done. */
 	if (ep->followers)
-		pthread_cond_broadcast(&ep->handled_cond);
+		fair_wake(&ep->lock);
 	/* What came before the partition went is still there. */
 	while (ret == -ENODEV && progress_locked(ep, 0) > 0)
 		;
@@ -168,18 +168,12 @@ int kernel_sleep(struct bgdma_endpoint *ep, int64_t timeout_ns)
 /* Sleep until somebody else has handled something. */
 static int follower_sleep(struct bgdma_endpoint *ep, int64_t deadline)
 {
-	const struct timespec at = {
-		.tv_sec = deadline / NS_PER_S, .tv_nsec = deadline % NS_PER_S,
-	};
 	int ret;
 
 	ep->followers++;
-	if (deadline == INT64_MAX)
-		ret = pthread_cond_wait(&ep->handled_cond, &ep->lock);
-	else
-		ret = pthread_cond_timedwait(&ep->handled_cond, &ep->lock, &at);
+	ret = fair_sleep(&ep->lock, deadline);
 	ep->followers--;
-	return -ret;
+	return ret;
 }
 
 static int sleep_once(struct bgdma_endpoint *ep, int64_t deadline)
