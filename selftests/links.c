@@ -235,12 +235,21 @@ void links_deaf(uint32_t rank, bool deaf)
 			      "learning on flood on mcast_flood on bcast_flood on");
 }
 
-void links_renew(uint32_t rank)
+void links_bye(uint32_t rank)
 {
 	int from = here();
 
 	links_enter(rank);
 	shell("bgdma partition del %s >&2", PARTITION);
+	must(setns(from, CLONE_NEWNET) ? -errno : 0);
+	close(from);
+}
+
+void links_anew(uint32_t rank)
+{
+	int from = here();
+
+	links_enter(rank);
 	node_join(rank, shape, "");
 	must(setns(from, CLONE_NEWNET) ? -errno : 0);
 	close(from);

@@ -51,8 +51,11 @@ void links_cut(uint32_t rank, bool cut);
 /* It hears nothing any more, and is heard. */
 void links_deaf(uint32_t rank, bool deaf);
 
-/* Its kernel says that it leaves, and begins anew with nobody there. */
-void links_renew(uint32_t rank);
+/* Its kernel says that it leaves. */
+void links_bye(uint32_t rank);
+
+/* It begins anew, with nobody there: others miss who was there if they have heard of the end. */
+void links_anew(uint32_t rank);
 
 /* The device of a node is down: there is no way from there. */
 void links_down(uint32_t rank);

@@ -87,8 +87,9 @@ static int anew(uint32_t rank, uint32_t size, void *arg)
 	require_is(0, open_and_hear(&m, &h));
 	if (rank != FAR) {
 		require(until(is_way()));
-		links_renew(FAR);
+		links_bye(FAR);
 		require_is(0, is_told_of_node(&m));
+		links_anew(FAR);
 		stage->is_gone = true;
 	}
 	require_is(0, commit(&m, &h, &note));
