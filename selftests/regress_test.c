@@ -221,8 +221,7 @@ TEST_F(regress, x2_injection_counter_allocated_again)
 	EXPECT_LT(0, value(&a->n, INJ, a->ic));
 	EXPECT_GT((__s64)PAIR_BYTES, value(&a->n, INJ, a->ic));
 	ASSERT_EQ(0, counter_free(&a->n, INJ, slot, 1));
-	again = counter_new(&a->n, INJ, 0);
-	ASSERT_EQ(slot, BGDMA_HANDLE_SLOT(again));
+	again = counter_again(&a->n, INJ, slot);
 	ASSERT_NE(a->ic, again);
 	counter_add(&a->n, INJ, again, PAIR_BYTES);
 	ASSERT_TRUE(until((packet(&b->rec) ? packet_drop(&b->rec) : (void)0,

@@ -294,6 +294,16 @@ __u32 counter_new(struct node *n, __u32 kind, __u32 flags)
 	return BGDMA_HANDLE(slot, cell(n, kind, slot)->lease_gen);
 }
 
+__u32 counter_again(struct node *n, __u32 kind, __u32 slot)
+{
+	__u32 again;
+
+	do {
+		again = counter_new(n, kind, 0);
+	} while (BGDMA_HANDLE_SLOT(again) != slot);
+	return again;
+}
+
 struct bgdma_counter_cell *cell(struct node *n, __u32 kind, __u32 handle)
 {
 	struct bgdma_counter_cell *cells;

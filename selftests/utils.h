@@ -211,6 +211,8 @@ int counter_alloc(struct node *n, __u32 kind, __u32 flags, __u32 count,
 int counter_free(struct node *n, __u32 kind, __u32 first, __u32 count);
 /* One that anybody may move; its handle. */
 __u32 counter_new(struct node *n, __u32 kind, __u32 flags);
+/* The one that was freed, after all that were so for longer. */
+__u32 counter_again(struct node *n, __u32 kind, __u32 slot);
 struct bgdma_counter_cell *cell(struct node *n, __u32 kind, __u32 handle);
 __s64 value(struct node *n, __u32 kind, __u32 handle);
 /* As a library does it: sets the hit bit, and notifies. New value. */

@@ -185,8 +185,7 @@ TEST_F(wait, dma4_sleepers_of_the_former_use_are_not_of_the_next)
 		t[i] = sleeper_new(&s[i]);
 	}
 	EXPECT_EQ(0, counter_free(&b->n, REC, BGDMA_HANDLE_SLOT(b->rc), 1));
-	again = counter_new(&b->n, REC, 0);
-	ASSERT_EQ(BGDMA_HANDLE_SLOT(b->rc), BGDMA_HANDLE_SLOT(again));
+	again = counter_again(&b->n, REC, BGDMA_HANDLE_SLOT(b->rc));
 	for (i = 0; i < 64; i++)
 		pthread_join(t[i], NULL);
 	EXPECT_EQ(0, load(&cell(&b->n, REC, again)->arm));
