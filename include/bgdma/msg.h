@@ -261,6 +261,10 @@ BGDMA_API int bgdma_msg_ssend(struct bgdma_msg *msg, const void *data,
  * @context: of it
  * @request: out, unless it fails: to be completed by a test or a wait
  *
+ * A receive from any source, and a probe, goes on when others die, even all of them:
+ * the process itself can send. Who would wait for the dead hears of them by
+ * BGDMA_TROUBLE_PEER_DOWN (bgdma_endpoint_attr.trouble), and can cancel it.
+ *
  * Return: 0; -EINVAL; -ENOTCONN; -ENOMEM.
  */
 BGDMA_API int bgdma_msg_irecv(struct bgdma_msg *msg, void *data, size_t length,
