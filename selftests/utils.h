@@ -51,14 +51,23 @@ unsigned int slowness(void);
 /* Long enough for the slowest machine: it only keeps a test from hanging. */
 #define PATIENCE_NS	(20000000000ULL * slowness())
 
+/* Who has looked so often, and given way, sleeps: threads that all give way get nowhere. */
+#define LOOKS_AWAKE	1000
+#define LOOK_US		100
+
 /* Wait until an expression holds; false when it does not in all that time. */
 #define until(condition)						\
 ({									\
 	__u64 end_ = now_ns() + PATIENCE_NS;				\
+	unsigned int looks_ = 0;					\
 	bool held_;							\
 									\
-	while (!(held_ = (condition)) && now_ns() < end_)		\
-		sched_yield();						\
+	while (!(held_ = (condition)) && now_ns() < end_) {		\
+		if (looks_++ < LOOKS_AWAKE)				\
+			sched_yield();					\
+		else							\
+			usleep(LOOK_US);				\
+	}								\
 	held_;								\
 })
 
