@@ -280,6 +280,32 @@ void bgdma_groups_forget(struct bgdma_ctx *ctx, u32 kind, u32 id)
 	xa_unlock(groups);
 }
 
+/**
+ * bgdma_groups_give() - does a group let its members use an object?
+ * @ctx: owner
+ * @kind: of the object
+ * @object: its handle or number
+ *
+ * Context: ctx.lock held, so that no group is bound or unbound meanwhile.
+ */
+bool bgdma_groups_give(struct bgdma_ctx *ctx, u32 kind, u32 object)
+{
+	struct xarray *groups = &ctx->partition->groups;
+	struct bgdma_group *group;
+	bool given = false;
+	u32 i;
+
+	lockdep_assert_held(&ctx->lock);
+	xa_lock(groups);
+	list_for_each_entry(group, &ctx->groups, node) {
+		for (i = 0; i < group->n_slots; i++)
+			given |= group->slots[i].kind == kind &&
+				 group->slots[i].object == object;
+	}
+	xa_unlock(groups);
+	return given;
+}
+
 static void bgdma_group_lose(struct bgdma_group *group, u32 first, u32 last)
 {
 	const struct bgdma_group_member *end = group->members + group->n_members;

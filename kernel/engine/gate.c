@@ -12,6 +12,7 @@
 #include "busy.h"
 #include "deliver.h"
 #include "epoch.h"
+#include "group.h"
 
 #define BGDMA_EPOCHS_DEFAULT	64
 
@@ -261,14 +262,17 @@ bgdma_gate_alloc(struct bgdma_ctx *ctx, struct bgdma_region *region, u32 count)
 
 /*
  * Slices that know of no gate yet count as inside until they are over. There are none
- * where nobody but the owner was ever let in, whom a gate keeps out of nothing: who
- * finds a grant later, which is before he looks for the gate, finds that, too.
+ * where nobody but the owner is let in, by a grant or as a member of a group: a gate
+ * keeps the owner out of nothing, and who was let in before has gone, since to revoke
+ * and to unbind waits for slices. Who is let in later holds the region busy before he
+ * looks for the gate, which is a full barrier: he finds that, too.
  */
 static void bgdma_gate_publish(struct bgdma_region *region,
 			       struct bgdma_region_gate *gate)
 {
 	gate->users++;
-	if (!rcu_access_pointer(region->grants)) {
+	if (!rcu_access_pointer(region->grants) &&
+	    !bgdma_groups_give(gate->ctx, BGDMA_KIND_REGION, region->handle)) {
 		/* All of the gate before it is seen, and it before any grant. */
 		smp_store_release(&region->gate, gate);
 		return;

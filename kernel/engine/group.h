@@ -65,6 +65,7 @@ int bgdma_group_bind(struct bgdma_ctx *ctx, const struct bgdma_group_bind *arg);
 int bgdma_group_unbind(struct bgdma_ctx *ctx, u32 number);
 void bgdma_groups_end(struct bgdma_ctx *ctx);
 void bgdma_groups_forget(struct bgdma_ctx *ctx, u32 kind, u32 id);
+bool bgdma_groups_give(struct bgdma_ctx *ctx, u32 kind, u32 object);
 void bgdma_groups_lose(struct bgdma_partition *part, u32 first, u32 last);
 
 /* group.c */

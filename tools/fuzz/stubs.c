@@ -183,3 +183,8 @@ STUB bool bgdma_group_gives(struct bgdma_ctx *ctx, struct bgdma_stream *s,
 {
 	return false;
 }
+
+STUB bool bgdma_groups_give(struct bgdma_ctx *ctx, u32 kind, u32 object)
+{
+	return false;
+}
